@@ -1,0 +1,195 @@
+// What callers pass, into what the engine takes: doubles, with NaN for an absent option. Types and finiteness are
+// checked here, where the value can still be named; what a number may be beyond that is the engine's to say.
+
+import { AlkstoreError } from "./errors.js"
+import type { EnqueueOptions, ErrorCode, QueueOptions, ScheduleOptions } from "./types.js"
+
+/** Reads a duration string: milliseconds, NaN if it is none. */
+export type ParseDuration = (text: string) => number
+
+/** What an error says in the place of a value. */
+export function show(value: unknown): string {
+  let text: string
+  try {
+    if (typeof value === "string") text = JSON.stringify(value)
+    else if (typeof value === "bigint") text = `${value}n`
+    else if (typeof value === "function") text = `function ${value.name || "(anonymous)"}`
+    else if (Array.isArray(value)) text = `[${value.map(String).join(", ")}]`
+    else text = String(value)
+  } catch {
+    text = typeof value
+  }
+  return text.length > 120 ? `${text.slice(0, 117)}...` : text
+}
+
+export function invalid(argument: string, value: unknown, expected: string, code: ErrorCode = "InvalidArgument"): AlkstoreError {
+  return new AlkstoreError(code, `${argument} must be ${expected}, got ${show(value)}`)
+}
+
+const SURROGATE = /\p{Surrogate}/u
+
+/** A name's type and form. Whether it is blank or reserved is the engine's to say. */
+export function nameArgument(argument: string, value: unknown): string {
+  if (typeof value !== "string") throw invalid(argument, value, "a string")
+  if (SURROGATE.test(value)) throw invalid(argument, value, "well-formed Unicode", "InvalidName")
+  return value
+}
+
+export function finite(argument: string, value: unknown): number {
+  if (typeof value !== "number" || !Number.isFinite(value)) throw invalid(argument, value, "a finite number")
+  return value
+}
+
+export function count(argument: string, value: unknown): number {
+  if (!Number.isSafeInteger(value)) throw invalid(argument, value, "a safe integer")
+  return value as number
+}
+
+export function duration(argument: string, value: unknown, parse: ParseDuration): number {
+  const ms = typeof value === "string" ? parse(value) : value
+  if (typeof ms !== "number" || !Number.isFinite(ms)) {
+    throw invalid(argument, value, 'a finite number of milliseconds or a string like "250ms", "1.5s", "5m", "2h", "1d"')
+  }
+  return ms
+}
+
+/** How long something is held: at least a millisecond, what is below one dropped. */
+export function ttl(argument: string, value: unknown, parse: ParseDuration): number {
+  const ms = duration(argument, value, parse)
+  if (Math.trunc(ms) <= 0) throw invalid(argument, value, "at least 1 ms")
+  return ms
+}
+
+export function instant(argument: string, value: unknown): number {
+  const ms = isDate(value) ? Date.prototype.getTime.call(value) : value
+  if (typeof ms !== "number" || !Number.isFinite(ms)) {
+    throw invalid(argument, value, "a finite number of milliseconds since the Unix epoch, or a valid Date")
+  }
+  return ms
+}
+
+// By its brand, not its class: it may come from another realm, or be made by a fake clock's Date.
+function isDate(value: unknown): value is Date {
+  try {
+    Date.prototype.getTime.call(value)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export function ids(argument: string, value: unknown): number[] {
+  if (!Array.isArray(value)) throw invalid(argument, value, "an array of ids")
+  return Array.from(value, (id, at) => count(`${argument}[${at}]`, id))
+}
+
+export function callback<F>(argument: string, value: F): F {
+  if (typeof value !== "function") throw invalid(argument, value, "a function")
+  return value
+}
+
+type Kind = (name: string, value: unknown, parse: ParseDuration) => unknown
+
+/**
+ * Reads an options object, each option once. Absent ones (`undefined`, `null`) are left out of the result; an unknown
+ * one is refused whatever its value.
+ */
+export function options<K extends string>(
+  argument: string,
+  given: unknown,
+  kinds: Record<K, Kind>,
+  parse: ParseDuration
+): Partial<Record<K, unknown>> {
+  if (given === undefined || given === null) return {}
+  if (typeof given !== "object") throw invalid(argument, given, "an object")
+  const result: Partial<Record<K, unknown>> = {}
+  const values = readAll(argument, given, Object.keys(kinds))
+  for (const name of Object.keys(kinds) as K[]) {
+    const value = values[name]
+    if (value !== undefined && value !== null) result[name] = kinds[name](name, value, parse)
+  }
+  return result
+}
+
+// The object may have getters, or be a Proxy: anything may be thrown while reading it.
+function readAll(argument: string, given: object, names: string[]): Record<string, unknown> {
+  let unknown: string | undefined
+  const values: Record<string, unknown> = {}
+  try {
+    unknown = Object.keys(given).find((key) => !names.includes(key))
+    if (unknown === undefined) for (const name of names) values[name] = (given as Record<string, unknown>)[name]
+  } catch (cause) {
+    throw new AlkstoreError("InvalidArgument", `${argument} could not be read: ${show(cause)}`, { cause })
+  }
+  if (unknown === undefined) return values
+  let value: unknown
+  try {
+    value = (given as Record<string, unknown>)[unknown]
+  } catch {
+    value = "something that cannot be read"
+  }
+  throw new AlkstoreError(
+    "InvalidArgument",
+    `${argument} has no option ${show(unknown)} (got ${show(value)}); there are ${names.join(", ")}`
+  )
+}
+
+const absent = Number.NaN
+const or = (value: unknown): number => (value === undefined ? absent : (value as number))
+
+export interface EnqueueNumbers {
+  delay: number
+  runAt: number
+  priority: number
+  maxAttempts: number
+  expires: number
+}
+
+const NO_ENQUEUE_OPTIONS: EnqueueNumbers = {
+  delay: absent,
+  runAt: absent,
+  priority: absent,
+  maxAttempts: absent,
+  expires: absent
+}
+
+const ENQUEUE_KINDS: Record<keyof EnqueueOptions, Kind> = {
+  delay: duration,
+  runAt: instant,
+  priority: count,
+  maxAttempts: count,
+  expires: duration,
+  transaction: (name, value) => {
+    throw invalid(name, value, "absent: this storage has no transactions of the caller's own")
+  }
+}
+
+export function enqueueOptions(given: unknown, parse: ParseDuration): EnqueueNumbers {
+  if (given === undefined || given === null) return NO_ENQUEUE_OPTIONS
+  const { delay, runAt, priority, maxAttempts, expires } = options("options", given, ENQUEUE_KINDS, parse)
+  return { delay: or(delay), runAt: or(runAt), priority: or(priority), maxAttempts: or(maxAttempts), expires: or(expires) }
+}
+
+const QUEUE_KINDS: Record<keyof QueueOptions, Kind> = {
+  visibilityTimeout: duration,
+  maxAttempts: count,
+  backoffBase: duration,
+  deadLetterRetention: duration
+}
+
+export function queueOptions(given: unknown, parse: ParseDuration): Record<keyof QueueOptions, number> {
+  const read = options("options", given, QUEUE_KINDS, parse)
+  return {
+    visibilityTimeout: or(read.visibilityTimeout),
+    maxAttempts: or(read.maxAttempts),
+    backoffBase: or(read.backoffBase),
+    deadLetterRetention: or(read.deadLetterRetention)
+  }
+}
+
+const SCHEDULE_KINDS: Record<keyof ScheduleOptions, Kind> = { priority: count, maxAttempts: count, expires: duration }
+
+export function scheduleOptions(given: unknown, parse: ParseDuration): Record<keyof ScheduleOptions, number> {
+  const read = options("options", given, SCHEDULE_KINDS, parse)
+  return { priority: or(read.priority), maxAttempts: or(read.maxAttempts), expires: or(read.expires) }
+}

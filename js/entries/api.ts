@@ -1,0 +1,24 @@
+// The public functions and types of every entry that opens stores. Written out, so that the declarations of the
+// package reach types.ts and errors.ts only, never the engine's.
+
+import { memory as makeMemory, open as openStore } from "../store.js"
+import type { OpenOptions, StorageAdapter, Store } from "../types.js"
+
+export { AlkstoreError } from "../errors.js"
+export type * from "../types.js"
+
+/**
+ * Opens a store; the first call also loads the engine. Two stores opened on one storage share its jobs, locks and
+ * schedules.
+ *
+ * Rejects with `InvalidArgument` for a wrong or unknown option, and with `Unavailable` if the engine cannot start: the
+ * message says why and what to do, and opening again tries again.
+ */
+export function open(options?: OpenOptions | null): Promise<Store> {
+  return openStore(options)
+}
+
+/** A storage in memory, gone with the process. Stores opened on the same one share its state. */
+export function memory(): StorageAdapter {
+  return makeMemory()
+}

@@ -1,0 +1,11 @@
+// Modules that only the build or the platform provides.
+
+declare module "alkstore:engine-base64" {
+  const text: string
+  export default text
+}
+
+declare module "*.wasm" {
+  const module: WebAssembly.Module
+  export default module
+}

@@ -1,0 +1,3 @@
+// `alkstore-wasm/testing`: what programs that use the package test themselves with.
+
+export { ManualClock } from "../testing.js"

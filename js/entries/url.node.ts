@@ -1,0 +1,14 @@
+// `/url` for Node, which cannot fetch a file's address: the file is read. Built as CommonJS only.
+
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import type { InitInput } from "../types.js"
+import { init as load, setSource } from "../load.js"
+
+setSource(() => readFile(join(__dirname, "engine.wasm")))
+
+export function init(input?: InitInput): Promise<void> {
+  return load(input)
+}
+
+export * from "./api.js"

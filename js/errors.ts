@@ -1,0 +1,22 @@
+import type { ErrorCode } from "./types.js"
+
+/**
+ * The one error class of this package. `code` says what happened and is what a program decides by; the
+ * message names the argument and its value, for people. `cause` is present where something lies underneath:
+ * the storage's own error, or what WebAssembly refused with.
+ *
+ * A lost race or an empty queue is never an error but a value: `null`, `false`, `0` or an empty list.
+ */
+export class AlkstoreError extends Error {
+  readonly code: ErrorCode
+  // `declare`: a real field would hide the cause that Error's own constructor has set.
+  declare readonly cause?: unknown
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+// On the prototype, so that it survives minifiers and is no own property of every error.
+AlkstoreError.prototype.name = "AlkstoreError"

@@ -1,0 +1,83 @@
+// What the engine needs of JavaScript: time, randomness, and the shapes of errors and jobs.
+
+import { invalid } from "./arguments.js"
+import { AlkstoreError } from "./errors.js"
+import { Claimed, readJob } from "./jobs.js"
+import type { Clock, ErrorCode } from "./types.js"
+
+/** Called by the engine only; see src/wasm/host.rs. */
+export interface Host {
+  readonly custom: boolean
+  now(): number
+  sleep(ms: number): { done: Promise<void>; cancel(): void }
+  random(): number
+  error(code: string, message: string, cause: unknown): AlkstoreError
+  claimed(...columns: ConstructorParameters<typeof Claimed>): Claimed
+  job: typeof readJob
+}
+
+export function createHost(clock: Clock | null): Host {
+  return {
+    custom: clock !== null,
+    now: () => (clock === null ? Date.now() : read(clock)),
+    sleep: (ms) => sleep(clock, ms),
+    random,
+    error,
+    claimed: (a, b, c, d, e, f, g, h, i, j, k, l, m, n) => new Claimed(a, b, c, d, e, f, g, h, i, j, k, l, m, n),
+    job: readJob
+  }
+}
+
+/** Checks what a user gave as a clock. */
+export function clockArgument(clock: unknown): Clock {
+  const given = clock as Clock
+  if (typeof given !== "object" || typeof given.now !== "function" || typeof given.sleep !== "function") {
+    throw invalid("clock", clock, "an object with now() and sleep(ms, signal)")
+  }
+  return given
+}
+
+function read(clock: Clock): number {
+  let now: unknown
+  try {
+    now = clock.now()
+  } catch (cause) {
+    throw new AlkstoreError("InvalidArgument", `clock.now() must not throw, threw ${String(cause)}`, { cause })
+  }
+  if (typeof now !== "number" || !Number.isFinite(now)) throw invalid("clock.now()", now, "a finite number")
+  return now
+}
+
+function sleep(clock: Clock | null, ms: number): { done: Promise<void>; cancel(): void } {
+  const stop = new AbortController()
+  // A clock that fails to sleep must not make a loop spin: real time it is, then.
+  const instead = (): Promise<void> => realSleep(ms, stop.signal)
+  const asked = async (): Promise<void> => clock?.sleep(ms, stop.signal)
+  return { done: asked().catch(instead), cancel: () => stop.abort() }
+}
+
+function realSleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}
+
+// 53 bits. Not Math.random alone: tests like to pin that, and runners are told apart by these bits.
+let calls = 0
+function random(): number {
+  const [high = 0, low = 0] = globalThis.crypto?.getRandomValues(new Uint32Array(2)) ?? [
+    Math.random() * 2 ** 32,
+    Math.random() * 2 ** 32 + calls
+  ]
+  calls += 1
+  return (high >>> 11) * 2 ** 32 + (low >>> 0)
+}
+
+function error(code: string, message: string, cause: unknown): AlkstoreError {
+  if (cause instanceof AlkstoreError) return cause
+  return new AlkstoreError(code as ErrorCode, message, cause === undefined ? undefined : { cause })
+}

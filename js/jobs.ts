@@ -1,0 +1,144 @@
+// Jobs as users hold them: plain fields, and for a claimed one the operations of its claim.
+
+import { duration } from "./arguments.js"
+import { copyOut } from "./codec.js"
+import { errorText } from "./error-text.js"
+import type { QueueHandle } from "./queue.js"
+import type { ClaimedJob, Duration, Job, JobState } from "./types.js"
+
+const orNull = (value: number): number | null => (Number.isNaN(value) ? null : value)
+
+/** Called by the engine: the arguments are a job's columns, NaN where there is nothing. */
+export function readJob(
+  payload: unknown,
+  id: number,
+  queue: string,
+  state: string,
+  priority: number,
+  runAt: number,
+  attempts: number,
+  maxAttempts: number,
+  workerId: string | undefined,
+  claimedAt: number,
+  claimExpiresAt: number,
+  createdAt: number,
+  expiresAt: number,
+  visibilityTimeout: number,
+  backoffBase: number,
+  deadLetterRetention: number,
+  lastError: string | undefined,
+  diedAt: number
+): Job {
+  return {
+    id,
+    queue,
+    state: state as JobState,
+    payload: copyOut(payload),
+    priority,
+    runAt,
+    attempts,
+    maxAttempts,
+    workerId: workerId ?? null,
+    claimedAt: orNull(claimedAt),
+    claimExpiresAt: orNull(claimExpiresAt),
+    createdAt,
+    expiresAt: orNull(expiresAt),
+    visibilityTimeout,
+    backoffBase,
+    deadLetterRetention: orNull(deadLetterRetention),
+    lastError: lastError ?? null,
+    diedAt: orNull(diedAt)
+  }
+}
+
+/** A job with the operations of its claim. Made by the engine, then given to the handle that claimed it. */
+export class Claimed implements ClaimedJob {
+  // Declared, not defined: every field is written once, by the constructor.
+  declare readonly id: number
+  declare readonly queue: string
+  declare readonly state: JobState
+  declare readonly payload: unknown
+  declare readonly priority: number
+  declare readonly runAt: number
+  declare readonly attempts: number
+  declare readonly maxAttempts: number
+  declare readonly workerId: string | null
+  declare readonly claimedAt: number | null
+  declare readonly claimExpiresAt: number | null
+  declare readonly createdAt: number
+  declare readonly expiresAt: number | null
+  declare readonly visibilityTimeout: number
+  declare readonly backoffBase: number
+  declare readonly deadLetterRetention: number | null
+  declare readonly lastError: string | null
+  declare readonly diedAt: number | null
+  readonly #claim: number
+  #handle!: QueueHandle
+
+  constructor(
+    payload: unknown,
+    id: number,
+    claim: number,
+    priority: number,
+    runAt: number,
+    attempts: number,
+    maxAttempts: number,
+    claimedAt: number,
+    claimExpiresAt: number,
+    createdAt: number,
+    expiresAt: number,
+    visibilityTimeout: number,
+    backoffBase: number,
+    deadLetterRetention: number
+  ) {
+    this.id = id
+    this.queue = ""
+    this.state = "processing"
+    this.payload = copyOut(payload)
+    this.priority = priority
+    this.runAt = runAt
+    this.attempts = attempts
+    this.maxAttempts = maxAttempts
+    this.workerId = null
+    this.claimedAt = claimedAt
+    this.claimExpiresAt = claimExpiresAt
+    this.createdAt = createdAt
+    this.expiresAt = orNull(expiresAt)
+    this.visibilityTimeout = visibilityTimeout
+    this.backoffBase = backoffBase
+    this.deadLetterRetention = orNull(deadLetterRetention)
+    this.lastError = null
+    this.diedAt = null
+    this.#claim = claim
+  }
+
+  /** Completes a job that the engine has just made with what the handle knows. */
+  static adopt(job: Claimed, handle: QueueHandle, workerId: string): Claimed {
+    const open = job as { -readonly [K in "queue" | "workerId"]: Claimed[K] }
+    open.queue = handle.queueName
+    open.workerId = workerId
+    job.#handle = handle
+    return job
+  }
+
+  async ack(): Promise<boolean> {
+    return this.#handle.settle((inner) => inner.ack(this.id, this.#claim))
+  }
+
+  async retry(error?: unknown, delay?: Duration | null): Promise<boolean> {
+    const { parse } = this.#handle
+    const ms = delay === undefined || delay === null ? Number.NaN : duration("delay", delay, parse)
+    const text = errorText(error)
+    return this.#handle.settle((inner) => inner.retry(this.id, this.#claim, text, ms))
+  }
+
+  async fail(error?: unknown): Promise<boolean> {
+    const text = errorText(error)
+    return this.#handle.settle((inner) => inner.fail(this.id, this.#claim, text))
+  }
+
+  async heartbeat(extend: Duration): Promise<boolean> {
+    const ms = duration("extend", extend, this.#handle.parse)
+    return this.#handle.settle((inner) => inner.heartbeat(this.id, this.#claim, ms))
+  }
+}

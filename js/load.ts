@@ -1,0 +1,128 @@
+// Finds the engine's bytes, compiles them once and keeps one live instance. Nothing here runs at import: no
+// top-level await, no `import.meta`, no Node builtin, so that every bundler, worker and test runner can load it.
+
+import { createGlue, type Glue } from "../target/engine/glue.js"
+import { compileEngine } from "./compile.js"
+import { AlkstoreError } from "./errors.js"
+import { FallbackDecoder, FallbackEncoder } from "./text-codec.js"
+import type { InitInput } from "./types.js"
+
+/** One instance of the engine. A panic ends it; the next `engine()` is a fresh one, which knows nothing of it. */
+export interface Engine {
+  /** The generated classes and functions. After the end every call into them throws `Panicked`. */
+  readonly glue: Glue
+  /** The first panic's message, once there was one. */
+  dead: string | null
+  /** Rejecters of promises that the engine still owes: called with `Panicked` when it ends. */
+  readonly pending: Set<(error: AlkstoreError) => void>
+}
+
+// Jest's and Sinon's fake timers replace queueMicrotask, on which the engine polls its futures.
+const settled = Promise.resolve()
+
+let source: (() => InitInput) | null = null
+let compiled: Promise<WebAssembly.Module> | null = null
+let current: Promise<Engine> | null = null
+
+/** Says where the bytes come from if nobody calls `init`. The entries do, once; the first one counts. */
+export function setSource(load: () => InitInput): void {
+  source ??= load
+}
+
+/**
+ * Loads the engine from `input`, or from the entry's own source without one. Calling it again, at once or later,
+ * is fine and changes nothing; after a failure the next call starts afresh.
+ */
+export async function init(input?: InitInput): Promise<void> {
+  await (input === undefined ? engine() : engine(() => input))
+}
+
+/** The live instance: the same for all callers until it panics. Rejects with `Unavailable`. */
+export function engine(load: (() => InitInput) | null = source): Promise<Engine> {
+  if (current !== null) return current
+  const starting = start(load)
+  current = starting
+  starting.catch(() => forget(starting))
+  return starting
+}
+
+/** Ends `engine` for good: rejects what it owes, and lets the next `engine()` start a fresh instance. */
+export function retire(engine: Engine, message: string): void {
+  if (engine.dead !== null) return
+  engine.dead = message
+  engine.glue.__stop(() => panicked(message))
+  forget(null)
+  const owed = [...engine.pending]
+  engine.pending.clear()
+  for (const reject of owed) reject(panicked(message))
+}
+
+/** `promise`, or `Panicked` if the engine ends first: a promise made by a dead engine never settles by itself. */
+export function whileAlive<T>(engine: Engine, promise: PromiseLike<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    engine.pending.add(reject)
+    promise.then(
+      (value) => {
+        engine.pending.delete(reject)
+        resolve(value)
+      },
+      (error: unknown) => {
+        engine.pending.delete(reject)
+        reject(error)
+      }
+    )
+  })
+}
+
+async function start(load: (() => InitInput) | null): Promise<Engine> {
+  const compiling = (compiled ??= compile(load))
+  try {
+    return instantiate(await compiling)
+  } catch (error) {
+    if (compiled === compiling) compiled = null
+    throw error
+  }
+}
+
+async function compile(load: (() => InitInput) | null): Promise<WebAssembly.Module> {
+  if (load === null) {
+    throw new AlkstoreError("Unavailable", "this entry carries no engine: call init(input) with its bytes or address first")
+  }
+  return compileEngine(load)
+}
+
+function instantiate(module: WebAssembly.Module): Engine {
+  let panic: string | null = null
+  const end = (error?: unknown) => {
+    retire(engine, panic ?? String(error))
+    return panicked(engine.dead as string, error)
+  }
+  const glue = createGlue({
+    TextDecoder: globalThis.TextDecoder ?? FallbackDecoder,
+    TextEncoder: globalThis.TextEncoder ?? FallbackEncoder,
+    queueMicrotask: (task) => void settled.then(() => task()).catch(end),
+    alkstorePanicked: (message) => void (panic ??= message),
+    onTrap: end
+  })
+  const engine: Engine = { glue, dead: null, pending: new Set() }
+  try {
+    glue.__start(module)
+  } catch (cause) {
+    throw new AlkstoreError(
+      "Unavailable",
+      `the wasm is not the engine of this package, or of another version of it: ${String(cause)}`,
+      { cause }
+    )
+  }
+  return engine
+}
+
+// With a promise only if it is still the current one; the compiled module stays, whatever happened to an instance.
+function forget(starting: Promise<Engine> | null): void {
+  if (starting === null || current === starting) current = null
+}
+
+function panicked(message: string, cause?: unknown): AlkstoreError {
+  const text = `the engine stopped at a defect: ${message}; open again, what was committed is intact`
+  return new AlkstoreError("Panicked", text, cause === undefined ? undefined : { cause })
+}

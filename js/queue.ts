@@ -1,0 +1,156 @@
+// Handles of queues and outboxes: check, copy, call.
+
+import type { Queue as InnerQueue } from "../target/engine/bindgen/alkstore.js"
+import {
+  callback,
+  count,
+  enqueueOptions,
+  finite,
+  ids,
+  invalid,
+  nameArgument,
+  options,
+  type ParseDuration
+} from "./arguments.js"
+import { copyIn } from "./codec.js"
+import { thrownText } from "./error-text.js"
+import { Claimed } from "./jobs.js"
+import type { Live } from "./live.js"
+import type { ClaimedJob, EnqueueOptions, Job, ListOptions, Outbox, Queue, QueueStats } from "./types.js"
+
+const LIST_LIMIT = 100
+const STATES: readonly unknown[] = ["pending", "processing", "dead"]
+
+const LIST_KINDS = {
+  state: (name: string, value: unknown): unknown => {
+    if (!STATES.includes(value)) throw invalid(name, value, '"pending", "processing" or "dead"')
+    return value
+  },
+  limit: finite,
+  after: count
+}
+
+/** What queues and outboxes share. */
+export class QueueHandle<P = unknown> {
+  readonly name: string
+  readonly #live: Live
+  readonly #inner: InnerQueue
+  readonly #queueName: string
+
+  constructor(live: Live, inner: InnerQueue, name: string, queueName: string) {
+    this.name = name
+    this.#live = live
+    this.#inner = inner
+    this.#queueName = queueName
+  }
+
+  /** What its jobs say in `queue`. */
+  get queueName(): string {
+    return this.#queueName
+  }
+
+  get parse(): ParseDuration {
+    return this.#live.parse
+  }
+
+  /** Calls the engine: its answer, or a promise of it that rejects if the engine ends first. */
+  settle(call: (inner: InnerQueue) => unknown): any {
+    return this.#live.owed(call(this.#inner))
+  }
+
+  async enqueue(payload: P, options?: EnqueueOptions | null): Promise<number> {
+    const { delay, runAt, priority, maxAttempts, expires } = enqueueOptions(options, this.#live.parse)
+    return this.#live.owed(this.#inner.enqueue(copyIn(payload), delay, runAt, priority, maxAttempts, expires))
+  }
+
+  async cancel(id: number): Promise<boolean> {
+    count("id", id)
+    return this.settle((inner) => inner.cancel(id))
+  }
+
+  async get(id: number): Promise<Job<P> | null> {
+    count("id", id)
+    return this.settle((inner) => inner.get(id))
+  }
+
+  async list(given?: ListOptions | null): Promise<Job<P>[]> {
+    const read = options("options", given, LIST_KINDS, this.#live.parse)
+    const { state = "", limit = LIST_LIMIT, after = 0 } = read as { state?: string; limit?: number; after?: number }
+    return this.settle((inner) => inner.list(state, after, limit))
+  }
+
+  async stats(): Promise<QueueStats> {
+    return this.settle((inner) => inner.stats())
+  }
+
+  async redrive(given?: readonly number[] | null): Promise<number> {
+    const chosen = given === undefined || given === null ? undefined : ids("ids", given)
+    return this.settle((inner) => inner.redrive(chosen as unknown as Float64Array))
+  }
+
+  async purge(given?: readonly number[] | null): Promise<number> {
+    const chosen = given === undefined || given === null ? undefined : ids("ids", given)
+    return this.settle((inner) => inner.purge(chosen as unknown as Float64Array))
+  }
+
+  async sweepExpired(): Promise<number> {
+    return this.settle((inner) => inner.sweep_expired())
+  }
+
+  async wait(signal?: AbortSignal | null): Promise<boolean> {
+    return this.#live.untilStopped(signal, (stop) => this.#inner.wait(stop))
+  }
+
+  protected async claim(workerId: string): Promise<ClaimedJob<P> | null> {
+    nameArgument("workerId", workerId)
+    const job = await this.#live.owed(this.#inner.claim_one(workerId))
+    return job === null ? null : (Claimed.adopt(job, this, workerId) as ClaimedJob<P>)
+  }
+
+  protected async claimMany(workerId: string, n: number): Promise<ClaimedJob<P>[]> {
+    this.#live.localName("workerId", workerId)
+    finite("n", n)
+    const jobs: Claimed[] = await this.#live.owed(this.#inner.claim_batch(workerId, n))
+    return jobs.map((job) => Claimed.adopt(job, this, workerId) as ClaimedJob<P>)
+  }
+
+  protected async ackMany(given: readonly number[]): Promise<number> {
+    const chosen = ids("ids", given)
+    return this.settle((inner) => inner.ack_batch(chosen as unknown as Float64Array))
+  }
+
+  protected async deliver(workerId: string, delivery: (job: ClaimedJob<P>) => unknown): Promise<boolean> {
+    this.#live.localName("workerId", workerId)
+    callback("delivery", delivery)
+    // Tells the engine by value how it went: nothing, or the error's text.
+    const run = async (job: Claimed): Promise<string | undefined> => {
+      try {
+        await delivery(Claimed.adopt(job, this, workerId) as ClaimedJob<P>)
+        return undefined
+      } catch (error) {
+        return thrownText(error)
+      }
+    }
+    return this.#live.owed(this.#inner.run_once(workerId, run))
+  }
+}
+
+export class QueueImpl<P> extends QueueHandle<P> implements Queue<P> {
+  claimOne(workerId: string): Promise<ClaimedJob<P> | null> {
+    return this.claim(workerId)
+  }
+
+  claimBatch(workerId: string, n: number): Promise<ClaimedJob<P>[]> {
+    return this.claimMany(workerId, n)
+  }
+
+  ackBatch(given: readonly number[]): Promise<number> {
+    return this.ackMany(given)
+  }
+}
+
+export class OutboxImpl<P> extends QueueHandle<P> implements Outbox<P> {
+  runOnce(workerId: string, delivery: (job: ClaimedJob<P>) => unknown): Promise<boolean> {
+    return this.deliver(workerId, delivery)
+  }
+}

@@ -1,0 +1,139 @@
+// Opening a store, and the store itself.
+
+import { callback, count, invalid, nameArgument, options, queueOptions, scheduleOptions, ttl } from "./arguments.js"
+import { copyIn } from "./codec.js"
+import { asyncDispose } from "./dispose.js"
+import { clockArgument, createHost } from "./host.js"
+import { Live } from "./live.js"
+import { engine as loadEngine } from "./load.js"
+import { LockImpl } from "./lock.js"
+import { memory } from "./memory.js"
+import { OutboxImpl, QueueImpl } from "./queue.js"
+import { storageArgument } from "./storage.js"
+import { runTransaction } from "./transaction.js"
+import type {
+  Clock,
+  Duration,
+  Lock,
+  OpenOptions,
+  Outbox,
+  Queue,
+  QueueOptions,
+  RunSchedulesOptions,
+  Schedule,
+  ScheduleInfo,
+  ScheduleOptions,
+  Store,
+  Transaction
+} from "./types.js"
+
+export { memory }
+
+const OUTBOX_PREFIX = "__alkstore_outbox:"
+
+const OPEN_KINDS = {
+  storage: (_: string, value: unknown): unknown => storageArgument(value),
+  clock: (_: string, value: unknown): unknown => clockArgument(value),
+  seed: count
+}
+
+/**
+ * Opens a store, loading the engine first if need be.
+ *
+ * Rejects with `InvalidArgument` for a wrong option, and with `Unavailable` if the engine cannot start.
+ */
+export async function open(given?: OpenOptions | null): Promise<Store> {
+  const read = options("options", given, OPEN_KINDS, () => Number.NaN)
+  const attach = (read.storage ?? storageArgument(memory())) as ReturnType<typeof storageArgument>
+  const host = createHost((read.clock as Clock | undefined) ?? null)
+  const seed = (read.seed as number | undefined) ?? Number.NaN
+  const engine = await loadEngine()
+  return new StoreImpl(new Live(engine, new engine.glue.Engine(attach(engine), host, seed)))
+}
+
+class StoreImpl implements Store {
+  readonly #live: Live
+
+  constructor(live: Live) {
+    this.#live = live
+  }
+
+  queue<P>(given: string, options?: QueueOptions | null): Queue<P> {
+    const name = this.#live.sharedName("queue", given)
+    const read = queueOptions(options, this.#live.parse)
+    const { visibilityTimeout, maxAttempts, backoffBase, deadLetterRetention } = read
+    const inner = this.#live.inner.queue(name, visibilityTimeout, maxAttempts, backoffBase, deadLetterRetention)
+    return new QueueImpl<P>(this.#live, inner, name, name)
+  }
+
+  outbox<P>(given: string): Outbox<P> {
+    const name = nameArgument("outbox", given)
+    return new OutboxImpl<P>(this.#live, this.#live.inner.outbox(name), name, OUTBOX_PREFIX + name)
+  }
+
+  async tryLock(givenName: string, givenOwner: string, givenTtl: Duration): Promise<Lock | null> {
+    const name = this.#live.sharedName("name", givenName)
+    const owner = this.#live.localName("owner", givenOwner)
+    const ms = ttl("ttl", givenTtl, this.#live.parse)
+    const inner = await this.#live.owed(this.#live.inner.try_lock(name, owner, ms))
+    return inner === null ? null : new LockImpl(this.#live, inner, name)
+  }
+
+  async schedule<P>(
+    givenName: string,
+    spec: string,
+    givenQueue: string,
+    payload: P,
+    given?: ScheduleOptions | null
+  ): Promise<Schedule> {
+    const name = this.#live.sharedName("name", givenName)
+    const queue = this.#live.sharedName("queue", givenQueue)
+    const { priority, maxAttempts, expires } = scheduleOptions(given, this.#live.parse)
+    if (typeof spec !== "string") throw invalid("spec", spec, "a string")
+    const { inner } = this.#live
+    await this.#live.owed(inner.schedule(name, spec, queue, copyIn(payload), priority, maxAttempts, expires))
+    const options = { priority: orNull(priority), maxAttempts: orNull(maxAttempts), expires: orNull(expires) }
+    return { name, spec, queue, options }
+  }
+
+  async unschedule(name: string): Promise<boolean> {
+    return this.#live.owed(this.#live.inner.unschedule(nameArgument("name", name)))
+  }
+
+  async schedules(): Promise<ScheduleInfo[]> {
+    return this.#live.owed(this.#live.inner.schedules())
+  }
+
+  async runSchedules(signal?: AbortSignal | null, given?: RunSchedulesOptions | null): Promise<void> {
+    return this.#live.untilStopped(signal, (stop) => {
+      const { standby = false } = options("options", given, RUN_KINDS, this.#live.parse)
+      return this.#live.inner.run_schedules(stop, standby as boolean)
+    })
+  }
+
+  async transaction<T>(body: (tx: Transaction) => T | Promise<T>): Promise<T> {
+    callback("body", body)
+    return runTransaction(this.#live, this.#live.inner.transaction(), body)
+  }
+
+  async close(): Promise<void> {
+    return this.#live.owed(this.#live.inner.close())
+  }
+
+  async [asyncDispose](): Promise<void> {
+    await this.close()
+  }
+}
+
+const RUN_KINDS = {
+  standby: (name: string, value: unknown): unknown => {
+    if (typeof value !== "boolean") throw invalid(name, value, "true or false")
+    return value
+  }
+}
+
+// As the engine keeps it: whole, within the safe integers, and without a negative zero.
+function orNull(value: number): number | null {
+  if (Number.isNaN(value)) return null
+  return Math.min(Math.max(Math.trunc(value), -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER) + 0
+}

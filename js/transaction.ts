@@ -1,0 +1,55 @@
+// The handle that a transaction's body gets.
+
+import type { Transaction as InnerTransaction } from "../target/engine/bindgen/alkstore.js"
+import { count, enqueueOptions } from "./arguments.js"
+import { copyIn } from "./codec.js"
+import type { Live } from "./live.js"
+import type { EnqueueOptions, Job, Transaction } from "./types.js"
+
+export class TransactionImpl implements Transaction {
+  readonly #live: Live
+  readonly #inner: InnerTransaction
+
+  constructor(live: Live, inner: InnerTransaction) {
+    this.#live = live
+    this.#inner = inner
+  }
+
+  async enqueue<P>(queue: string, payload: P, options?: EnqueueOptions | null): Promise<number> {
+    this.#live.sharedName("queue", queue)
+    return this.#stage(false, queue, payload, options)
+  }
+
+  async outboxEnqueue<P>(outbox: string, payload: P, options?: EnqueueOptions | null): Promise<number> {
+    this.#live.sharedName("outbox", outbox)
+    return this.#stage(true, outbox, payload, options)
+  }
+
+  #stage(outbox: boolean, name: string, payload: unknown, options: unknown): any {
+    const { delay, runAt, priority, maxAttempts, expires } = enqueueOptions(options, this.#live.parse)
+    const copy = copyIn(payload)
+    return this.#live.owed(this.#inner.enqueue(outbox, name, copy, delay, runAt, priority, maxAttempts, expires))
+  }
+
+  async get<P>(queue: string, id: number): Promise<Job<P> | null> {
+    this.#live.sharedName("queue", queue)
+    return this.#live.owed(this.#inner.get(queue, count("id", id)))
+  }
+}
+
+/** Runs `body`, and commits what it staged if it succeeds. What it throws comes out unchanged. */
+export async function runTransaction<T>(
+  live: Live,
+  inner: InnerTransaction,
+  body: (tx: Transaction) => T | Promise<T>
+): Promise<T> {
+  let result: T
+  try {
+    result = await body(new TransactionImpl(live, inner))
+  } catch (error) {
+    inner.roll_back()
+    throw error
+  }
+  await live.owed(inner.commit())
+  return result
+}

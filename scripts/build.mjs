@@ -1,0 +1,23 @@
+// `npm run build`: from a fresh clone to a pkg/ that is ready for `npm pack`. Every step is skipped when up to date.
+// With `--panic` also the build that the panic tests load, target/panic-build.
+
+import { pathToFileURL } from "node:url"
+import { buildPanicEngine, compileEngine, linkEngine } from "./engine.mjs"
+import { script } from "./lib/run.mjs"
+import { buildPackage, buildPanicPackage } from "./package.mjs"
+import { setupPackages, setupWasmBindgen } from "./setup.mjs"
+
+/** Sets up what is missing and builds what is out of date. */
+export async function build({ panic = false } = {}) {
+  // Packages come over the network while the compilers work; the two cargo builds have folders of their own.
+  await Promise.all([setupPackages(), setupWasmBindgen(), compileEngine()])
+  await linkEngine()
+  await buildPackage()
+  if (!panic) return
+  await buildPanicEngine()
+  await buildPanicPackage()
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  await script(() => build({ panic: process.argv.includes("--panic") }))
+}

@@ -1,0 +1,108 @@
+// The engine: Rust to wasm, its glue made into a factory, optimised, and checked.
+
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { pathToFileURL } from "node:url"
+import { glueFactory, glueTypes } from "./glue.mjs"
+import { must, root, step } from "./lib/run.mjs"
+import { cached } from "./lib/stamp.mjs"
+import { setupTarget, WASM_TARGET, WBG } from "./setup.mjs"
+
+/** The cargo features that the engine of the package is built with. */
+const FEATURES = []
+const PANIC_FEATURES = [...FEATURES, "test-panic"]
+const OPTIMISE = ["-Oz"]
+
+const INPUTS = [
+  "Cargo.toml",
+  "Cargo.lock",
+  "rust-toolchain.toml",
+  ".cargo",
+  "src",
+  "tools/wb/Cargo.lock",
+  "scripts/engine.mjs",
+  "scripts/glue.mjs"
+]
+
+/** Compiles the engine of the package; the rest waits for the tools, this does not. */
+export function compileEngine() {
+  return cached("target/.stamps/cargo-release", { inputs: INPUTS, outputs: ["target/engine/compiled.wasm"] }, () =>
+    step("compiling the engine", async () => {
+      await cargo("release", FEATURES)
+      keep("release", "target/engine")
+    })
+  )
+}
+
+/** Makes target/engine/{engine.wasm,glue.js,glue.d.ts} of it. */
+export function linkEngine() {
+  return cached("target/.stamps/engine", { inputs: INPUTS, outputs: made("target/engine") }, () =>
+    step("linking and optimising the engine", async () => {
+      await bindgen("target/engine")
+      const optimised = join(root, "target/engine/engine.wasm")
+      const input = join(root, "target/engine/bindgen/alkstore_bg.wasm")
+      await must(process.execPath, [join(root, "node_modules/binaryen/bin/wasm-opt"), ...OPTIMISE, input, "-o", optimised])
+      await factory("target/engine")
+    })
+  )
+}
+
+/** The same for the engine with a panic on demand: unoptimised, for tests only. */
+export function buildPanicEngine() {
+  return cached("target/.stamps/panic-engine", { inputs: INPUTS, outputs: made("target/panic-build") }, () =>
+    step("building the engine that panics on demand", async () => {
+      await cargo("dev", PANIC_FEATURES)
+      keep("debug", "target/panic-build")
+      await bindgen("target/panic-build")
+      copyFileSync(join(root, "target/panic-build/bindgen/alkstore_bg.wasm"), join(root, "target/panic-build/engine.wasm"))
+      await factory("target/panic-build")
+    })
+  )
+}
+
+async function cargo(profile, features) {
+  await setupTarget()
+  const args = ["build", "--locked", "--lib", "--target", WASM_TARGET, "--profile", profile, "--target-dir", "target"]
+  await must("cargo", features.length > 0 ? [...args, "--features", features.join(",")] : args)
+}
+
+// Away from cargo's own folder, where a build with other features replaces it.
+function keep(folder, to) {
+  mkdirSync(join(root, to), { recursive: true })
+  copyFileSync(join(root, "target", WASM_TARGET, folder, "alkstore.wasm"), join(root, to, "compiled.wasm"))
+}
+
+async function bindgen(folder) {
+  rmSync(join(root, folder, "bindgen"), { recursive: true, force: true })
+  const args = ["--target", "web", "--omit-default-module-path", "--remove-producers-section"]
+  await must(join(root, WBG), [join(folder, "compiled.wasm"), ...args, "--out-name", "alkstore", "--out-dir", join(folder, "bindgen")])
+}
+
+async function factory(folder) {
+  const wasm = new WebAssembly.Module(readFileSync(join(root, folder, "engine.wasm")))
+  assertOnlyGlueImports(wasm)
+  const glue = readFileSync(join(root, folder, "bindgen/alkstore.js"), "utf8")
+  const file = join(root, folder, "glue.js")
+  writeFileSync(file, await glueFactory(glue, wasm))
+  writeFileSync(join(root, folder, "glue.d.ts"), glueTypes)
+  await assertStarts(file, wasm)
+}
+
+// An `env` import means that something was linked which no JavaScript runtime provides.
+function assertOnlyGlueImports(wasm) {
+  const foreign = WebAssembly.Module.imports(wasm).filter(({ module }) => module !== "./alkstore_bg.js")
+  if (foreign.length > 0) {
+    throw new Error(`the engine imports ${foreign.map(({ module, name }) => `${module}.${name}`).join(", ")}`)
+  }
+}
+
+// An optimiser at fault produces modules that validate and do not start.
+async function assertStarts(file, wasm) {
+  const { createGlue } = await import(`${pathToFileURL(file)}?${performance.now()}`)
+  const onTrap = (error) => error
+  createGlue({ TextDecoder, TextEncoder, queueMicrotask, alkstorePanicked: () => {}, onTrap }).__start(wasm)
+}
+
+function made(folder) {
+  return ["engine.wasm", "glue.js", "glue.d.ts", "bindgen/alkstore.d.ts"].map((name) => `${folder}/${name}`)
+}

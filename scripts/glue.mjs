@@ -1,0 +1,123 @@
+// Makes a factory of wasm-bindgen's glue. The glue keeps its one instance in a module-level variable; after a panic a
+// second instance is needed, which objects of the first must never reach. So the whole glue becomes the body of
+// `createGlue(host)`, and a few of its global names become arguments.
+//
+// Every call into wasm is guarded: whatever is thrown out of it, a trap above all, means that the instance can no
+// longer be trusted, and goes through `host.onTrap`. Errors that the engine returns are thrown by the glue afterwards
+// and are not affected.
+
+const ANCHORS = ["function __wbg_get_imports()", "function __wbg_finalize_init(instance, module)", "let wasmModule, wasmInstance, wasm;"]
+const OWN_EXPORTS = "export { initSync, __wbg_init as default };"
+
+// Entered by timers and promises, not by a caller: an error thrown here would be an uncaught one.
+const FROM_THE_EVENT_LOOP = /^__wbg_.*_free$|^__wbindgen_destroy_closure$|convert__closures/
+
+/** The text of glue.js, from wasm-bindgen's `--target web` output and the module that it belongs to. */
+export async function glueFactory(glue, wasm) {
+  for (const anchor of [...ANCHORS, OWN_EXPORTS]) {
+    if (!glue.includes(anchor)) throw new Error(`wasm-bindgen's glue has changed its form: "${anchor}" is not in it`)
+  }
+  const source = glue.replace(OWN_EXPORTS, "").replace("ret = arg0.queueMicrotask;", "ret = queueMicrotask;")
+  const { build } = await import("esbuild")
+  const { outputFiles } = await build({
+    stdin: { contents: source + lifecycle(glue, wasm), loader: "js" },
+    bundle: true,
+    write: false,
+    format: "esm",
+    target: "es2021"
+  })
+  return `// Generated from wasm-bindgen's glue; see scripts/glue.mjs.
+export function createGlue({ TextDecoder, TextEncoder, queueMicrotask, alkstorePanicked, onTrap }) {
+${exportsReturned(outputFiles[0].text)}
+}
+`
+}
+
+// A function body has no exports: the list that esbuild ends with becomes the returned object.
+function exportsReturned(text) {
+  const list = /\nexport \{([^}]*)\};\s*$/.exec(text)
+  const properties = list[1].replace(/([\w$]+) as ([\w$]+)/g, "$2: $1")
+  return `${text.slice(0, list.index)}\nreturn {${properties}}`
+}
+
+/** The text of glue.d.ts. */
+export const glueTypes = `// Generated; see scripts/glue.mjs. Internal: the public types are in js/types.ts.
+import type * as bindgen from "./bindgen/alkstore.js"
+
+export type * from "./bindgen/alkstore.js"
+
+/** wasm-bindgen's exports, over an instance of their own. */
+export type Glue = Omit<typeof bindgen, "default" | "initSync"> & {
+  /** Instantiates \`module\`. Once, before anything else. */
+  __start(module: WebAssembly.Module): void
+  /** Lets go of the instance: exports throw \`failure()\` from now on, late timers and finalizers do nothing. */
+  __stop(failure: () => unknown): void
+}
+
+/** What the glue takes from its surroundings. */
+export interface GlueHost {
+  TextDecoder: new (label?: string, options?: { ignoreBOM?: boolean }) => { decode(bytes?: Uint8Array<ArrayBuffer>): string }
+  TextEncoder: new () => {
+    encode(text: string): Uint8Array
+    encodeInto(text: string, into: Uint8Array<ArrayBuffer>): { read: number; written: number }
+  }
+  queueMicrotask(task: () => void): void
+  /** Called by the engine's panic hook, just before the trap. */
+  alkstorePanicked(message: string): void
+  /** Called with whatever is thrown out of wasm; returns what the caller, if there is one, gets to see instead. */
+  onTrap(error?: unknown): unknown
+}
+
+export function createGlue(host: GlueHost): Glue
+`
+
+function lifecycle(glue, wasm) {
+  const kinds = WebAssembly.Module.exports(wasm)
+  const functions = kinds.filter(({ kind }) => kind === "function").map(({ name }) => name)
+  const others = kinds.filter(({ kind }) => kind !== "function").map(({ name }) => name)
+  const caches = [...glue.matchAll(/^let (cached\w+Memory0) = null;$/gm)].map(([, name]) => name)
+  return `
+let ended = false;
+export function __start(module) {
+  __wbg_finalize_init(new WebAssembly.Instance(module, __wbg_get_imports()), module);
+  const inner = wasm;
+  ${functions.map((name, at) => `const f${at} = inner[${JSON.stringify(name)}];`).join("\n  ")}
+  wasm = {
+    ${others.map((name) => `${JSON.stringify(name)}: inner[${JSON.stringify(name)}]`).join(",\n    ")},
+    ${functions.map((name, at) => guarded(name, `f${at}`, arity(wasm, name))).join(",\n    ")}
+  };
+}
+export function __stop(failure) {
+  const stopped = { memory: { buffer: new ArrayBuffer(0) }, __wbindgen_externrefs: { get() {}, set() {} } };
+  const inert = () => [];
+  const fail = () => { throw failure(); };
+  for (const name of Object.keys(wasm)) {
+    if (typeof wasm[name] === "function") stopped[name] = /^__|convert__closures/.test(name) ? inert : fail;
+  }
+  ${caches.map((name) => `${name} = null;`).join("\n  ")}
+  ended = true;
+  wasmInstance = wasmModule = undefined;
+  wasm = stopped;
+}
+`
+}
+
+// A call that is still under way when a nested one ends the instance has no result either.
+function guarded(name, callee, length) {
+  const args = Array.from({ length }, (_, at) => `a${at}`).join(", ")
+  const body = FROM_THE_EVENT_LOOP.test(name)
+    ? `try { return ${callee}(${args}); } catch (error) { onTrap(error); return []; }`
+    : `let result; try { result = ${callee}(${args}); } catch (error) { throw onTrap(error); } if (ended) throw onTrap(); return result;`
+  return `${JSON.stringify(name)}: (${args}) => { ${body} }`
+}
+
+// The number of a wasm function's parameters is its length, which only an instance shows.
+let lengths = { wasm: null, exports: null }
+function arity(wasm, name) {
+  if (lengths.wasm !== wasm) {
+    const imports = {}
+    for (const { module, name } of WebAssembly.Module.imports(wasm)) (imports[module] ??= {})[name] = () => {}
+    lengths = { wasm, exports: new WebAssembly.Instance(wasm, imports).exports }
+  }
+  return lengths.exports[name].length
+}

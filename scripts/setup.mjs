@@ -1,0 +1,45 @@
+// What a fresh clone lacks: the wasm target, the packages of package-lock.json, the pinned wasm-bindgen. Plain Node,
+// because nothing is installed yet when this runs.
+
+import { must, root, step } from "./lib/run.mjs"
+import { cached } from "./lib/stamp.mjs"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+
+export const WASM_TARGET = "wasm32-unknown-unknown"
+export const WBG = "tools/wb/target/debug/wbg"
+export const WASM_TEST_RUNNER = "tools/wb/target/debug/wasm-bindgen-test-runner"
+
+/** Installs the packages of package-lock.json, without running their scripts. */
+export function setupPackages() {
+  const inputs = ["package-lock.json", ".npmrc"]
+  return cached("node_modules/.setup", { inputs, outputs: ["node_modules/alkstore-wasm", "node_modules/esbuild"] }, () =>
+    step("installing npm packages", () => must("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"]))
+  )
+}
+
+/** Adds the wasm target to the toolchain of rust-toolchain.toml. */
+export async function setupTarget() {
+  const installed = await must("rustup", ["target", "list", "--installed"])
+  if (installed.split(/\s+/).includes(WASM_TARGET)) return
+  await step(`adding the target ${WASM_TARGET}`, () => must("rustup", ["target", "add", WASM_TARGET]))
+}
+
+/** Builds the wasm-bindgen command line and test runner at exactly the version that the crate uses. */
+export function setupWasmBindgen() {
+  const inputs = ["tools/wb/Cargo.toml", "tools/wb/Cargo.lock", "tools/wb/src", "rust-toolchain.toml"]
+  const cargo = ["build", "--locked", "--manifest-path", "tools/wb/Cargo.toml", "--target-dir", "tools/wb/target"]
+  assertSameVersion()
+  return cached("tools/wb/target/.setup", { inputs, outputs: [WBG, WASM_TEST_RUNNER] }, () =>
+    step("building wasm-bindgen", () => must("cargo", cargo))
+  )
+}
+
+// The generated glue and the crate must come from one version: another one fails late and obscurely.
+function assertSameVersion() {
+  if (!existsSync(join(root, "Cargo.lock"))) throw new Error("Cargo.lock is missing")
+  const [crate, tool] = ["Cargo.lock", "tools/wb/Cargo.lock"].map(
+    (lock) => /name = "wasm-bindgen"\nversion = "([^"]+)"/.exec(readFileSync(join(root, lock), "utf8"))?.[1]
+  )
+  if (crate !== tool) throw new Error(`Cargo.lock has wasm-bindgen ${crate}, tools/wb/Cargo.lock has ${tool}: make them agree`)
+}

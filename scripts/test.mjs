@@ -1,0 +1,50 @@
+// `npm test`: sets up and builds, runs every part, or those that are named, and ends with one line of totals. Exits
+// non-zero if a test failed, or a suite did not run or ran nothing.
+
+import { build } from "./build.mjs"
+import { script, seconds } from "./lib/run.mjs"
+import { parts } from "./tests/parts.mjs"
+import { sum } from "./tests/suite.mjs"
+
+const named = process.argv.slice(2)
+const skipped = []
+
+await script(async () => {
+  const unknown = named.filter((name) => !(name in parts))
+  if (unknown.length > 0) throw new Error(`no such part: ${unknown}; there are ${Object.keys(parts).join(", ")}`)
+
+  heading("build")
+  await build({ panic: true })
+  const results = []
+  for (const name of named.length > 0 ? named : Object.keys(parts)) {
+    heading(name)
+    results.push(await part(name))
+  }
+  const { passed, failed } = sum(results)
+  for (const reason of skipped) console.log(`skipped: ${reason}`)
+  console.log(`${passed} passed, ${failed} failed`)
+  if (failed > 0) process.exitCode = 1
+})
+
+async function part(name) {
+  const began = performance.now()
+  try {
+    return await parts[name]({ skip })
+  } catch (error) {
+    console.log(error.output ?? "")
+    console.log(error)
+    return { passed: 0, failed: 1 }
+  } finally {
+    console.log(`${name} took ${seconds(began)}`)
+  }
+}
+
+// What cannot run here is named at the end; in CI it is a failure.
+function skip(what, why) {
+  skipped.push(`${what}: ${why}`)
+  return { passed: 0, failed: process.env.CI ? 1 : 0 }
+}
+
+function heading(title) {
+  console.log(`\n== ${title}`)
+}

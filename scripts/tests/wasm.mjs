@@ -1,0 +1,34 @@
+// The Rust tests of wasm-tests/: compiled to wasm, run in Node and in Chromium. One whose name contains "browser" runs
+// in Chromium only.
+
+import { join } from "node:path"
+import { chromium } from "../chromium.mjs"
+import { must, root } from "../lib/run.mjs"
+import { setupTarget, WASM_TARGET, WASM_TEST_RUNNER } from "../setup.mjs"
+import { cargoTests, sum } from "./suite.mjs"
+
+export async function wasm({ skip }) {
+  await setupTarget()
+  const targets = await wasmTestTargets()
+  const everywhere = targets.filter(({ name }) => !name.includes("browser"))
+  const results = [await cargoTests("wasm in Node", args(everywhere), runner)]
+  const { missing, driver, version } = await chromium()
+  if (missing) return sum([...results, skip("wasm in Chromium", missing)])
+  const inChromium = { ...runner, CHROMEDRIVER: driver, WASM_BINDGEN_USE_BROWSER: "1" }
+  results.push(await cargoTests(`wasm in Chromium ${version}`, args(targets), inChromium))
+  return sum(results)
+}
+
+/** The test targets of the crate that lie in wasm-tests/. */
+export async function wasmTestTargets() {
+  const metadata = JSON.parse(await must("cargo", ["metadata", "--locked", "--no-deps", "--format-version", "1"]))
+  return metadata.packages[0].targets.filter(
+    ({ kind, src_path }) => kind.includes("test") && src_path.startsWith(join(root, "wasm-tests"))
+  )
+}
+
+const runner = { CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: join(root, WASM_TEST_RUNNER) }
+
+function args(targets) {
+  return ["--no-fail-fast", "--target", WASM_TARGET, ...targets.flatMap(({ name }) => ["--test", name])]
+}

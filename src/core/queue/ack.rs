@@ -1,0 +1,57 @@
+//! Saying that the work is done. Completed work leaves no row.
+
+use crate::core::job::{Claim, JobId};
+use crate::core::name::Name;
+use crate::core::scope::Scope;
+use crate::core::script::{Script, Step};
+use crate::core::view::View;
+
+use super::{claimed, take_held};
+
+/// Removes the job, if this very claim still holds it.
+#[derive(Debug)]
+pub struct Ack {
+    /// The claim.
+    pub claim: Claim,
+    /// Outcome: whether it landed.
+    pub landed: bool,
+}
+
+impl<P> Script<P> for Ack {
+    fn step(&mut self, view: &mut View<P>) -> Step {
+        if !view.answered() {
+            return Step::Ask(claimed(&self.claim));
+        }
+        self.landed = take_held(view, &self.claim).is_some();
+        if self.landed {
+            view.remove(&self.claim.queue, self.claim.id);
+        }
+        Step::Done
+    }
+}
+
+/// Removes those of the given jobs whose lease is running, whoever holds them.
+#[derive(Debug)]
+pub struct AckBatch {
+    /// The queue.
+    pub queue: Name,
+    /// The jobs, ascending, each once.
+    pub ids: Vec<JobId>,
+    /// Outcome: how many.
+    pub acked: usize,
+}
+
+impl<P> Script<P> for AckBatch {
+    fn step(&mut self, view: &mut View<P>) -> Step {
+        if !view.answered() {
+            return Step::Ask(Scope::Jobs { queue: self.queue.clone(), ids: std::mem::take(&mut self.ids) });
+        }
+        while let Some(job) = view.jobs.pop() {
+            if job.is_leased(view.now()) {
+                view.remove(&self.queue, job.id);
+                self.acked = self.acked.saturating_add(1);
+            }
+        }
+        Step::Done
+    }
+}

@@ -1,0 +1,31 @@
+//! Taking a job back before it is done.
+
+use crate::core::job::{JobId, State};
+use crate::core::name::Name;
+use crate::core::scope::Scope;
+use crate::core::script::{Script, Step};
+use crate::core::view::View;
+
+/// Removes a pending or processing job, whoever holds it. Dead ones are for [`Purge`](super::dead::Purge).
+#[derive(Debug)]
+pub struct Cancel {
+    /// The queue.
+    pub queue: Name,
+    /// The job.
+    pub id: JobId,
+    /// Outcome: whether there was one.
+    pub cancelled: bool,
+}
+
+impl<P> Script<P> for Cancel {
+    fn step(&mut self, view: &mut View<P>) -> Step {
+        if !view.answered() {
+            return Step::Ask(Scope::Job { queue: self.queue.clone(), id: self.id, payload: false });
+        }
+        self.cancelled = view.jobs.pop().is_some_and(|job| job.state != State::Dead);
+        if self.cancelled {
+            view.remove(&self.queue, self.id);
+        }
+        Step::Done
+    }
+}

@@ -1,0 +1,49 @@
+//! Handing jobs out.
+
+use crate::core::job::{Job, State};
+use crate::core::name::Name;
+use crate::core::scope::Scope;
+use crate::core::script::{Script, Step};
+use crate::core::view::View;
+
+/// Why a job died that ran out of attempts.
+pub const MAX_ATTEMPTS_EXCEEDED: &str = "max attempts exceeded";
+
+/// Hands out up to `n` claimable jobs in claim order, each to one claimant only, after moving the
+/// jobs that have no attempts left to dead.
+#[derive(Debug)]
+pub struct ClaimJobs<P> {
+    /// The queue.
+    pub queue: Name,
+    /// Who claims.
+    pub worker: Name,
+    /// How many at the most; not zero.
+    pub n: usize,
+    /// Outcome: the jobs as claimed, with their payloads.
+    pub claimed: Vec<(Job, P)>,
+}
+
+impl<P> Script<P> for ClaimJobs<P> {
+    fn step(&mut self, view: &mut View<P>) -> Step {
+        if !view.answered() {
+            return Step::Ask(Scope::Head { queue: self.queue.clone(), n: self.n });
+        }
+        let now = view.now();
+        while let Some(mut job) = view.spent.pop() {
+            job.bury(MAX_ATTEMPTS_EXCEEDED.into(), now);
+            view.update(job);
+        }
+        while let (Some(mut job), Some(payload)) = (view.jobs.pop(), view.payloads.pop()) {
+            job.state = State::Processing;
+            job.worker_id = Some(self.worker.clone());
+            job.claimed_at = Some(now);
+            job.claim_expires_at = Some(now.plus(job.stamps.visibility_timeout));
+            job.attempts = job.attempts.saturating_add(1);
+            job.claims = job.claims.saturating_add(1);
+            view.update(job.clone());
+            self.claimed.push((job, payload));
+        }
+        self.claimed.reverse();
+        Step::Done
+    }
+}

@@ -1,0 +1,36 @@
+//! Giving a job up.
+
+use std::rc::Rc;
+
+use crate::core::job::Claim;
+use crate::core::script::{Script, Step};
+use crate::core::view::View;
+
+use super::{claimed, take_held};
+
+/// Why a job died that was failed without a reason.
+pub const FAILED: &str = "failed";
+
+/// To dead at once, whatever attempts are left.
+#[derive(Debug)]
+pub struct Fail {
+    /// The claim.
+    pub claim: Claim,
+    /// Why; default `"failed"`.
+    pub error: Option<Rc<str>>,
+    /// Outcome: whether it landed.
+    pub landed: bool,
+}
+
+impl<P> Script<P> for Fail {
+    fn step(&mut self, view: &mut View<P>) -> Step {
+        if !view.answered() {
+            return Step::Ask(claimed(&self.claim));
+        }
+        let Some(mut job) = take_held(view, &self.claim) else { return Step::Done };
+        job.bury(self.error.take().unwrap_or_else(|| FAILED.into()), view.now());
+        view.update(job);
+        self.landed = true;
+        Step::Done
+    }
+}

@@ -1,0 +1,118 @@
+//! Reading a queue without changing it.
+
+use crate::core::deadline::Deadline;
+use crate::core::job::{Job, JobId, State};
+use crate::core::name::Name;
+use crate::core::scope::Scope;
+use crate::core::script::{Script, Step};
+use crate::core::time::Timestamp;
+use crate::core::view::View;
+
+/// How many jobs a page of [`List`] has where nobody says otherwise.
+pub const LIST_LIMIT: usize = 100;
+
+/// How many jobs of a queue are where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Waiting, whether ready, delayed or expired.
+    pub pending: usize,
+    /// Claimable now: pending and due, or lapsed.
+    pub ready: usize,
+    /// Handed out, lapsed claims too.
+    pub processing: usize,
+    /// Dead letters.
+    pub dead: usize,
+    /// The next instant a job becomes claimable (now, if one is); `None` if none will.
+    pub next_deadline: Option<Timestamp>,
+}
+
+/// Reads a job of a queue, dead ones too.
+#[derive(Debug)]
+pub struct Get<P> {
+    /// The queue.
+    pub queue: Name,
+    /// The job.
+    pub id: JobId,
+    /// Outcome.
+    pub found: Option<(Job, P)>,
+}
+
+impl<P> Script<P> for Get<P> {
+    fn step(&mut self, view: &mut View<P>) -> Step {
+        if !view.answered() {
+            return Step::Ask(Scope::Job { queue: self.queue.clone(), id: self.id, payload: true });
+        }
+        self.found = view.jobs.pop().zip(view.payloads.pop());
+        Step::Done
+    }
+}
+
+/// Reads a page of a queue, in the order of ids.
+#[derive(Debug)]
+pub struct List<P> {
+    /// The queue.
+    pub queue: Name,
+    /// Only jobs in this state; `None` is all.
+    pub state: Option<State>,
+    /// Only jobs with a larger id.
+    pub after: JobId,
+    /// How many at the most.
+    pub limit: usize,
+    /// Outcome.
+    pub page: Vec<(Job, P)>,
+}
+
+impl<P> Script<P> for List<P> {
+    fn step(&mut self, view: &mut View<P>) -> Step {
+        if !view.answered() {
+            let Self { state, after, limit, .. } = *self;
+            return Step::Ask(Scope::Page { queue: self.queue.clone(), state, after, limit });
+        }
+        self.page = view.jobs.drain(..).zip(view.payloads.drain(..)).collect();
+        Step::Done
+    }
+}
+
+/// Counts a queue's jobs.
+#[derive(Debug)]
+pub struct Stats {
+    /// The queue.
+    pub queue: Name,
+    /// Outcome.
+    pub tally: Tally,
+}
+
+impl<P> Script<P> for Stats {
+    fn step(&mut self, view: &mut View<P>) -> Step {
+        if !view.answered() {
+            return Step::Ask(Scope::Tally { queue: self.queue.clone() });
+        }
+        self.tally = view.tally;
+        if self.tally.ready > 0 {
+            self.tally.next_deadline = Some(view.now());
+        }
+        Step::Done
+    }
+}
+
+/// When a claim of a queue next has something to do: a job to hand out, or a spent one to bury.
+#[derive(Debug)]
+pub struct NextClaim {
+    /// The queue.
+    pub queue: Name,
+    /// Outcome.
+    pub deadline: Deadline,
+    /// Outcome: the instant that was asked at.
+    pub now: Timestamp,
+}
+
+impl<P> Script<P> for NextClaim {
+    fn step(&mut self, view: &mut View<P>) -> Step {
+        if !view.answered() {
+            return Step::Ask(Scope::Deadline { queue: self.queue.clone() });
+        }
+        self.now = view.now();
+        self.deadline = Deadline::from_instant(view.deadline, self.now);
+        Step::Done
+    }
+}

@@ -1,0 +1,47 @@
+//! Giving a job back for another attempt.
+
+use std::rc::Rc;
+
+use crate::core::backoff::retry_delay;
+use crate::core::job::Claim;
+use crate::core::script::{Script, Step};
+use crate::core::time::Duration;
+use crate::core::view::View;
+
+use super::claim::MAX_ATTEMPTS_EXCEEDED;
+use super::{claimed, take_held};
+
+/// Back to pending after a delay; without attempts left, to dead.
+#[derive(Debug)]
+pub struct Retry {
+    /// The claim.
+    pub claim: Claim,
+    /// Why: kept only if the job dies of it. Default `"max attempts exceeded"`.
+    pub error: Option<Rc<str>>,
+    /// How long to wait; default [`retry_delay`].
+    pub delay: Option<Duration>,
+    /// Random bits for the jitter.
+    pub bits: u64,
+    /// Outcome: whether it landed.
+    pub landed: bool,
+}
+
+impl<P> Script<P> for Retry {
+    fn step(&mut self, view: &mut View<P>) -> Step {
+        if !view.answered() {
+            return Step::Ask(claimed(&self.claim));
+        }
+        let Some(mut job) = take_held(view, &self.claim) else { return Step::Done };
+        let now = view.now();
+        if job.attempts < job.stamps.max_attempts {
+            let delay = self.delay.unwrap_or_else(|| retry_delay(job.stamps.backoff_base, job.attempts, self.bits));
+            job.make_pending(now.plus(delay));
+            view.wake_queue(&job.queue);
+        } else {
+            job.bury(self.error.take().unwrap_or_else(|| MAX_ATTEMPTS_EXCEEDED.into()), now);
+        }
+        view.update(job);
+        self.landed = true;
+        Step::Done
+    }
+}

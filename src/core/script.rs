@@ -1,0 +1,23 @@
+//! An operation as a script that a storage runs inside one of its transactions.
+
+use super::scope::Scope;
+use super::view::View;
+
+/// One operation: asks for rows, then decides. Its outcome stays in itself.
+///
+/// A storage calls [`step`](Script::step) until it answers [`Step::Done`], answering each
+/// [`Step::Ask`] in the view; [`View::answered`] is false at the first call. Changes written to the
+/// view reach the next answer, so a script refuses before its first write, never after it.
+pub trait Script<P> {
+    /// Goes on with what the view holds. Must not block, call out or read a clock.
+    fn step(&mut self, view: &mut View<P>) -> Step;
+}
+
+/// What a script wants next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// These rows, in one round.
+    Ask(Scope),
+    /// Nothing: its changes may be committed.
+    Done,
+}

@@ -1,0 +1,168 @@
+//! What a script sees and writes: the answer to its last question, and its change set.
+
+use super::clock::Meta;
+use super::job::{Job, JobId};
+use super::lock::LockRow;
+use super::name::Name;
+use super::queue::inspect::Tally;
+use super::schedule::ScheduleRow;
+use super::time::Timestamp;
+
+/// A write. Payloads are handles: written once with their job, deleted with it, never looked at.
+#[derive(Clone, Debug)]
+pub enum Change<P> {
+    /// A new job.
+    Insert(Job, P),
+    /// A job's row; its payload stays.
+    Update(Job),
+    /// A job and its payload go.
+    Remove {
+        /// The job's queue.
+        queue: Name,
+        /// The job.
+        id: JobId,
+    },
+    /// A lock's entry.
+    PutLock(Name, LockRow),
+    /// A lock's entry goes.
+    RemoveLock(Name),
+    /// A schedule, with its payload.
+    PutSchedule(ScheduleRow<P>),
+    /// A schedule goes.
+    RemoveSchedule(Name),
+}
+
+/// What a commit may have given others to do: whoever waits for it looks again. Only ever a hint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Topic {
+    /// A job of this queue may be claimable earlier than before.
+    Queue(Name),
+    /// A schedule was changed, or nobody leads any more.
+    Schedules,
+}
+
+/// The rows a script asked for, the changes it makes, and what it may know of the world.
+///
+/// Storages own one and use it again, so that a step allocates nothing.
+#[derive(Debug)]
+pub struct View<P> {
+    now: Timestamp,
+    answered: bool,
+    /// What the storage remembers as a whole. A storage writes it back if it differs.
+    pub meta: Meta,
+    /// Jobs, as the scope says.
+    pub jobs: Vec<Job>,
+    /// The payloads of `jobs`, in the same order, where the scope gives them.
+    pub payloads: Vec<P>,
+    /// Jobs that a claim moves to dead.
+    pub spent: Vec<Job>,
+    /// Dead jobs past their retention.
+    pub aged: Vec<JobId>,
+    /// How many jobs there are.
+    pub tally: Tally,
+    /// When there is next something to do.
+    pub deadline: Option<Timestamp>,
+    /// A lock's entry.
+    pub lock: Option<LockRow>,
+    /// Schedules.
+    pub schedules: Vec<ScheduleRow<P>>,
+    /// What the script has written, in order.
+    pub changes: Vec<Change<P>>,
+    /// Who should look again once this is committed.
+    pub wakes: Vec<Topic>,
+}
+
+impl<P> Default for View<P> {
+    fn default() -> Self {
+        Self {
+            now: Timestamp::default(),
+            answered: false,
+            meta: Meta::default(),
+            jobs: Vec::new(),
+            payloads: Vec::new(),
+            spent: Vec::new(),
+            aged: Vec::new(),
+            tally: Tally::default(),
+            deadline: None,
+            lock: None,
+            schedules: Vec::new(),
+            changes: Vec::new(),
+            wakes: Vec::new(),
+        }
+    }
+}
+
+impl<P> View<P> {
+    /// For the storage: starts a script, at `now`.
+    pub fn begin(&mut self, now: Timestamp, meta: Meta) {
+        self.now = now;
+        self.meta = meta;
+        self.answered = false;
+        self.changes.clear();
+        self.clear_answer();
+    }
+
+    /// For the storage: makes room for the next answer.
+    pub fn begin_answer(&mut self) {
+        self.clear_answer();
+        self.answered = true;
+    }
+
+    fn clear_answer(&mut self) {
+        self.jobs.clear();
+        self.payloads.clear();
+        self.spent.clear();
+        self.aged.clear();
+        self.schedules.clear();
+        self.lock = None;
+        self.deadline = None;
+    }
+
+    /// The operation's one reading of the clock.
+    pub const fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// Whether a question of this script has been answered yet.
+    pub const fn answered(&self) -> bool {
+        self.answered
+    }
+
+    /// The id of a new job. Once taken it is never given again.
+    pub fn take_id(&mut self) -> JobId {
+        let id = self.meta.next_id;
+        self.meta.next_id = id.saturating_add(1);
+        id
+    }
+
+    /// Adds a job.
+    pub fn insert(&mut self, job: Job, payload: P) {
+        self.wake_queue(&job.queue);
+        self.changes.push(Change::Insert(job, payload));
+    }
+
+    /// Writes a job's row.
+    pub fn update(&mut self, job: Job) {
+        self.changes.push(Change::Update(job));
+    }
+
+    /// Deletes a job and its payload.
+    pub fn remove(&mut self, queue: &Name, id: JobId) {
+        self.changes.push(Change::Remove { queue: queue.clone(), id });
+    }
+
+    /// Says that a job of `queue` may be claimable earlier than before.
+    pub fn wake_queue(&mut self, queue: &Name) {
+        let known = self.wakes.iter().any(|topic| matches!(topic, Topic::Queue(name) if name == queue));
+        if !known {
+            self.wakes.push(Topic::Queue(queue.clone()));
+        }
+    }
+
+    /// Says that a schedule was changed, or that leadership is free.
+    pub fn wake_schedules(&mut self) {
+        if !self.wakes.contains(&Topic::Schedules) {
+            self.wakes.push(Topic::Schedules);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! A store: one storage, one host, and the loops that run on them.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::flag::Flag;
+use super::host::Host;
+use super::lock::Lock;
+use super::outbox::Outbox;
+use super::queue::Queue;
+use super::store::Store;
+use super::transaction::Transaction;
+use crate::core::lock::{TryLock, check_ttl};
+use crate::core::queue::{QUEUE_STAMPS, QueueOptions};
+use crate::core::{Duration, Entropy, Error, Name, Script, outbox};
+
+/// A store: queues, outboxes, locks, schedules and transactions over one storage. Clones are the
+/// same store.
+///
+/// Everything that touches the storage is a future; after [`close`](Engine::close) all of them are
+/// [`Error::Closed`], and a failing storage is [`Error::Storage`]. Futures belong to one thread: run
+/// them on a current-thread executor.
+#[derive(Debug)]
+pub struct Engine<S: Store, H: Host> {
+    pub(super) shared: Rc<Shared<S, H>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Shared<S: Store, H: Host> {
+    pub(super) store: S,
+    pub(super) host: H,
+    pub(super) closed: Flag,
+    entropy: RefCell<Entropy>,
+    /// One for each loop that has something to give back when the store closes; set when it has.
+    pub(super) loops: RefCell<Vec<Flag>>,
+}
+
+impl<S: Store, H: Host> Clone for Engine<S, H> {
+    fn clone(&self) -> Self {
+        Self { shared: Rc::clone(&self.shared) }
+    }
+}
+
+impl<S: Store, H: Host> Engine<S, H> {
+    /// Opens a store over `store`. `seed` fixes the jitter of retries, for tests; without it they
+    /// are seeded by the host.
+    pub fn new(store: S, host: H, seed: Option<u64>) -> Self {
+        let entropy = Entropy::new(seed.unwrap_or_else(|| host.random()));
+        let shared = Shared {
+            store,
+            host,
+            closed: Flag::new(),
+            entropy: RefCell::new(entropy),
+            loops: RefCell::new(Vec::new()),
+        };
+        Self { shared: Rc::new(shared) }
+    }
+
+    /// A queue by name. Queues are not registered: any name will do, and the options are copied onto
+    /// each job enqueued through this handle.
+    ///
+    /// # Errors
+    /// [`Error::InvalidName`], [`Error::ReservedName`], [`Error::InvalidArgument`], [`Error::Closed`].
+    pub fn queue(&self, name: &str, options: QueueOptions) -> Result<Queue<S, H>, Error> {
+        let name = Name::shared("queue", name)?;
+        let stamps = options.stamps()?;
+        self.check_open()?;
+        Ok(Queue::new(self.clone(), name, stamps))
+    }
+
+    /// An outbox by name.
+    ///
+    /// # Errors
+    /// [`Error::InvalidName`], [`Error::ReservedName`], [`Error::Closed`].
+    pub fn outbox(&self, name: &str) -> Result<Outbox<S, H>, Error> {
+        let queue = outbox::queue_name(name)?;
+        self.check_open()?;
+        Ok(Outbox::new(Queue::new(self.clone(), queue, outbox::OUTBOX_STAMPS)))
+    }
+
+    /// Takes a lock for `ttl`; `None` if someone else holds it. The same owner asking again while it
+    /// holds the lock is granted, without moving the deadline. Exclusion lapses silently.
+    ///
+    /// # Errors
+    /// [`Error::InvalidName`], [`Error::ReservedName`]; [`Error::InvalidArgument`] if `ttl` is not positive.
+    pub async fn try_lock(&self, name: &str, owner: &str, ttl: Duration) -> Result<Option<Lock<S, H>>, Error> {
+        let name = Name::shared("name", name)?;
+        let owner = Name::local("owner", owner)?;
+        let mut script = TryLock { name, owner, ttl: check_ttl(ttl)?, granted: false };
+        self.run(&mut script).await?;
+        let TryLock { name, owner, granted, .. } = script;
+        Ok(granted.then(|| Lock::new(self.clone(), name, owner)))
+    }
+
+    /// Starts a transaction. It rolls back unless it is committed.
+    ///
+    /// # Errors
+    /// [`Error::Closed`].
+    pub fn transaction(&self) -> Result<Transaction<S, H>, Error> {
+        self.check_open()?;
+        Ok(Transaction::new(self.clone()))
+    }
+
+    /// Closes the store. Running [`run_schedules`](Engine::run_schedules) resolve after giving their
+    /// lock back, which this waits for; waits end; open transactions roll back; every later call is
+    /// [`Error::Closed`]. Jobs in delivery stay claimed until they lapse, and locks until their
+    /// deadline. Closing again is nothing.
+    pub async fn close(&self) {
+        self.shared.closed.set();
+        loop {
+            let Some(running) = self.shared.loops.borrow().iter().find(|done| !done.is_set()).cloned() else { break };
+            running.wait().await;
+        }
+    }
+
+    /// Whether [`close`](Engine::close) was called.
+    pub fn is_closed(&self) -> bool {
+        self.shared.closed.is_set()
+    }
+
+    pub(super) fn check_open(&self) -> Result<(), Error> {
+        if self.is_closed() { Err(Error::Closed) } else { Ok(()) }
+    }
+
+    /// Runs one operation in a storage transaction of its own.
+    pub(super) async fn run(&self, script: &mut dyn Script<S::Payload>) -> Result<(), Error> {
+        self.check_open()?;
+        self.run_even_closed(script).await
+    }
+
+    /// What loops need to give back what they hold.
+    pub(super) async fn run_even_closed(&self, script: &mut dyn Script<S::Payload>) -> Result<(), Error> {
+        self.shared.store.transact(&self.shared.host, &mut [script]).await
+    }
+
+    pub(super) fn random_bits(&self) -> u64 {
+        self.shared.entropy.borrow_mut().bits()
+    }
+
+    pub(super) fn plain_queue(&self, name: Name) -> Queue<S, H> {
+        Queue::new(self.clone(), name, QUEUE_STAMPS)
+    }
+}

@@ -1,0 +1,260 @@
+//! One queue in memory: its rows, and indexes over their places, so that no operation looks at all rows.
+//!
+//! A row's place ([`Job::place`]) changes as time passes. Before an operation the lane *settles* at
+//! its instant: what became due since the last one moves, each row once per deadline. Only a clock
+//! that steps back behind a deadline already passed makes the lane look at all its ready rows, once
+//! per such step.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::core::queue::inspect::Tally;
+use crate::core::{Duration, Job, JobId, Place, State, Timestamp, View};
+
+/// One shape of key for all indexes: two sort columns and the id.
+type Key = (i64, i64, JobId);
+
+#[derive(Debug)]
+struct Entry<P> {
+    job: Job,
+    payload: P,
+    place: Place,
+}
+
+/// The rows of one queue.
+#[derive(Debug)]
+pub(super) struct Lane<P> {
+    rows: BTreeMap<JobId, Box<Entry<P>>>,
+    index: Index,
+    /// The instant that all places are true for.
+    settled: Timestamp,
+}
+
+#[derive(Debug, Default)]
+struct Index {
+    /// Claimable jobs, in claim order.
+    ready: BTreeSet<Key>,
+    /// Jobs that become claimable, by when.
+    upcoming: BTreeSet<Key>,
+    /// Jobs out of attempts, by when a claim may bury them.
+    spent: BTreeSet<Key>,
+    /// Jobs that expire and are not dead, by when.
+    expiring: BTreeSet<Key>,
+    /// Dead jobs, by id.
+    dead: BTreeSet<Key>,
+    /// Dead jobs that are not kept for ever, by the end of their retention.
+    aging: BTreeSet<Key>,
+    pending: usize,
+    processing: usize,
+    /// The latest instant whose passing made a row ready or parked it.
+    crossed: Timestamp,
+}
+
+const fn until(instant: Timestamp) -> Key {
+    (instant.as_millis(), i64::MAX, JobId::MAX)
+}
+
+const fn after(instant: Timestamp) -> Key {
+    (instant.as_millis().saturating_add(1), i64::MIN, 0)
+}
+
+impl<P> Default for Lane<P> {
+    fn default() -> Self {
+        let start = Timestamp::from_millis(i64::MIN);
+        Self { rows: BTreeMap::new(), index: Index { crossed: start, ..Index::default() }, settled: start }
+    }
+}
+
+impl<P: Clone> Lane<P> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Makes all places true at `now`.
+    pub(super) fn settle(&mut self, now: Timestamp) {
+        if now < self.settled && now < self.index.crossed {
+            self.settle_back(now);
+        }
+        while let Some(&(due, _, id)) = self.index.upcoming.first() {
+            if due > now.as_millis() {
+                break;
+            }
+            self.replace(id, now);
+        }
+        if now > self.settled && !self.index.expiring.is_empty() {
+            let expired: Vec<Key> = self.index.expiring.range(after(self.settled)..=until(now)).copied().collect();
+            for (_, _, id) in expired {
+                self.replace(id, now);
+            }
+        }
+        self.settled = now;
+    }
+
+    fn settle_back(&mut self, now: Timestamp) {
+        let unexpired = self.index.expiring.range(after(now)..).copied();
+        let moved: Vec<Key> = self.index.ready.iter().copied().chain(unexpired).collect();
+        self.index.crossed = now;
+        for (_, _, id) in moved {
+            self.replace(id, now);
+        }
+    }
+
+    fn replace(&mut self, id: JobId, now: Timestamp) {
+        if let Some(entry) = self.rows.get_mut(&id) {
+            self.index.remove(&entry.job, entry.place);
+            entry.place = entry.job.place(now);
+            self.index.add(&entry.job, entry.place);
+        }
+    }
+
+    pub(super) fn insert(&mut self, job: Job, payload: P, now: Timestamp) {
+        let place = job.place(now);
+        self.index.add(&job, place);
+        self.rows.insert(job.id, Box::new(Entry { job, payload, place }));
+    }
+
+    pub(super) fn update(&mut self, job: Job, now: Timestamp) {
+        if let Some(entry) = self.rows.get_mut(&job.id) {
+            self.index.remove(&entry.job, entry.place);
+            entry.job = job;
+            entry.place = entry.job.place(now);
+            self.index.add(&entry.job, entry.place);
+        }
+    }
+
+    /// Whether there was one.
+    pub(super) fn remove(&mut self, id: JobId) -> bool {
+        let removed = self.rows.remove(&id);
+        if let Some(entry) = &removed {
+            self.index.remove(&entry.job, entry.place);
+        }
+        removed.is_some()
+    }
+
+    /// Moves every derived deadline back by `step`, and settles anew.
+    pub(super) fn move_back(&mut self, step: Duration, now: Timestamp) {
+        self.index = Index { crossed: now, ..Index::default() };
+        for entry in self.rows.values_mut() {
+            entry.job.move_back(step);
+            entry.place = entry.job.place(now);
+            self.index.add(&entry.job, entry.place);
+        }
+        self.settled = now;
+    }
+
+    // The answers. All of them want a settled lane.
+
+    pub(super) fn job(&self, id: JobId, payload: bool, view: &mut View<P>) {
+        if let Some(entry) = self.rows.get(&id) {
+            view.jobs.push(entry.job.clone());
+            if payload {
+                view.payloads.push(entry.payload.clone());
+            }
+        }
+    }
+
+    pub(super) fn head(&self, n: usize, view: &mut View<P>) {
+        let spent = self.index.spent.range(..=until(view.now()));
+        view.spent.extend(spent.filter_map(|(_, _, id)| self.rows.get(id)).map(|entry| entry.job.clone()));
+        for (_, _, id) in self.index.ready.iter().take(n) {
+            self.job(*id, true, view);
+        }
+    }
+
+    pub(super) fn overdue(&self, view: &mut View<P>) {
+        let end = until(view.now());
+        for (_, _, id) in self.index.expiring.range(..=end) {
+            self.job(*id, false, view);
+        }
+        view.aged.extend(self.index.aging.range(..=end).map(|(_, _, id)| *id));
+    }
+
+    pub(super) fn dead(&self, view: &mut View<P>) {
+        for (_, _, id) in &self.index.dead {
+            self.job(*id, false, view);
+        }
+    }
+
+    pub(super) fn page(&self, state: Option<State>, after: JobId, limit: usize, view: &mut View<P>) {
+        let Some(first) = after.checked_add(1) else { return };
+        if state == Some(State::Dead) {
+            for (_, _, id) in self.index.dead.range((0, 0, first)..).take(limit) {
+                self.job(*id, true, view);
+            }
+            return;
+        }
+        let rows = self.rows.range(first..).map(|(_, entry)| entry);
+        for entry in rows.filter(|entry| state.is_none_or(|state| entry.job.state == state)).take(limit) {
+            view.jobs.push(entry.job.clone());
+            view.payloads.push(entry.payload.clone());
+        }
+    }
+
+    pub(super) fn tally(&self) -> Tally {
+        Tally {
+            pending: self.index.pending,
+            ready: self.index.ready.len(),
+            processing: self.index.processing,
+            dead: self.index.dead.len(),
+            next_deadline: self.index.upcoming.first().map(|(at, _, _)| Timestamp::from_millis(*at)),
+        }
+    }
+
+    pub(super) fn deadline(&self, now: Timestamp) -> Option<Timestamp> {
+        if !self.index.ready.is_empty() {
+            return Some(now);
+        }
+        let firsts = [self.index.upcoming.first(), self.index.spent.first()];
+        firsts.into_iter().flatten().map(|(at, _, _)| Timestamp::from_millis(*at)).min()
+    }
+}
+
+impl Index {
+    fn add(&mut self, job: &Job, place: Place) {
+        match place {
+            Place::Ready => {
+                self.ready.insert(ready_key(job));
+                self.crossed = self.crossed.max(job.available_at());
+            }
+            Place::Upcoming(at) => drop(self.upcoming.insert((at.as_millis(), 0, job.id))),
+            Place::Spent(at) => drop(self.spent.insert((at.as_millis(), 0, job.id))),
+            Place::Parked => self.crossed = self.crossed.max(job.expires_at.unwrap_or_default()),
+            Place::Dead => {
+                self.dead.insert((0, 0, job.id));
+                if let Some(at) = job.purge_at {
+                    self.aging.insert((at.as_millis(), 0, job.id));
+                }
+                return;
+            }
+        }
+        if let Some(at) = job.expires_at {
+            self.expiring.insert((at.as_millis(), 0, job.id));
+        }
+        let count = if job.state == State::Pending { &mut self.pending } else { &mut self.processing };
+        *count = count.saturating_add(1);
+    }
+
+    fn remove(&mut self, job: &Job, place: Place) {
+        match place {
+            Place::Ready => drop(self.ready.remove(&ready_key(job))),
+            Place::Upcoming(at) => drop(self.upcoming.remove(&(at.as_millis(), 0, job.id))),
+            Place::Spent(at) => drop(self.spent.remove(&(at.as_millis(), 0, job.id))),
+            Place::Parked => {}
+            Place::Dead => {
+                self.dead.remove(&(0, 0, job.id));
+                if let Some(at) = job.purge_at {
+                    self.aging.remove(&(at.as_millis(), 0, job.id));
+                }
+                return;
+            }
+        }
+        if let Some(at) = job.expires_at {
+            self.expiring.remove(&(at.as_millis(), 0, job.id));
+        }
+        let count = if job.state == State::Pending { &mut self.pending } else { &mut self.processing };
+        *count = count.saturating_sub(1);
+    }
+}
+
+fn ready_key(job: &Job) -> Key {
+    (job.priority.saturating_neg(), job.run_at.as_millis(), job.id)
+}

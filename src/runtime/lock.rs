@@ -1,0 +1,55 @@
+//! A lock's handle.
+
+use super::engine::Engine;
+use super::host::Host;
+use super::store::Store;
+use crate::core::lock::{Release, Renew, check_ttl};
+use crate::core::{Duration, Error, Name};
+
+/// A lock that was granted; see [`Engine::try_lock`]. Dropping it releases nothing: the lease ends
+/// by itself.
+#[derive(Debug)]
+pub struct Lock<S: Store, H: Host> {
+    engine: Engine<S, H>,
+    name: Name,
+    owner: Name,
+}
+
+impl<S: Store, H: Host> Clone for Lock<S, H> {
+    fn clone(&self) -> Self {
+        Self { engine: self.engine.clone(), name: self.name.clone(), owner: self.owner.clone() }
+    }
+}
+
+impl<S: Store, H: Host> Lock<S, H> {
+    pub(super) const fn new(engine: Engine<S, H>, name: Name, owner: Name) -> Self {
+        Self { engine, name, owner }
+    }
+
+    /// The lock's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A full new window from now; `false` once it has lapsed or was taken: a renewal never revives.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if `ttl` is not positive, for a lapsed lock too.
+    pub async fn renew(&self, ttl: Duration) -> Result<bool, Error> {
+        let ttl = check_ttl(ttl)?;
+        let mut script = Renew { name: self.name.clone(), owner: self.owner.clone(), ttl, renewed: false };
+        self.engine.run(&mut script).await?;
+        Ok(script.renewed)
+    }
+
+    /// Gives the lock up: `true` if the entry was still this owner's, even lapsed; `false` if it was
+    /// gone or taken.
+    ///
+    /// # Errors
+    /// Only the storage's.
+    pub async fn release(&self) -> Result<bool, Error> {
+        let mut script = Release { name: self.name.clone(), owner: self.owner.clone(), released: false };
+        self.engine.run(&mut script).await?;
+        Ok(script.released)
+    }
+}

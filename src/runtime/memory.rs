@@ -1,0 +1,254 @@
+//! A storage in memory: indexed, ready at once, gone with the process. Clones share it.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use super::host::Clock;
+use super::lane::Lane;
+use super::store::Store;
+use super::wakes::Wakes;
+use crate::core::clock::Meta;
+use crate::core::queue::inspect::Tally;
+use crate::core::{Change, Duration, Error, LockRow, Name, ScheduleRow, Scope, Script, Step, Timestamp, View};
+
+/// How many empty queues keep their indexes, so that a queue that is drained and filled in turn costs
+/// nothing; beyond that all empty ones are forgotten.
+const LANES_IDLE_MAX: usize = 1024;
+
+/// Keeps everything in memory. Its operations resolve at the first poll.
+#[derive(Debug)]
+pub struct MemoryStore<P> {
+    inner: Rc<Inner<P>>,
+}
+
+#[derive(Debug)]
+struct Inner<P> {
+    /// Never borrowed while a script runs.
+    rows: RefCell<Rows<P>>,
+    /// Used again and again, so that an operation allocates no view.
+    view: RefCell<Option<Box<View<P>>>>,
+    wakes: Wakes,
+}
+
+impl<P> Clone for MemoryStore<P> {
+    fn clone(&self) -> Self {
+        Self { inner: Rc::clone(&self.inner) }
+    }
+}
+
+impl<P> Default for MemoryStore<P> {
+    fn default() -> Self {
+        let inner = Inner { rows: RefCell::new(Rows::default()), view: RefCell::default(), wakes: Wakes::new() };
+        Self { inner: Rc::new(inner) }
+    }
+}
+
+impl<P> MemoryStore<P> {
+    /// An empty storage.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl<P: Clone> Store for MemoryStore<P> {
+    type Payload = P;
+
+    async fn transact(&self, clock: &dyn Clock, scripts: &mut [&mut dyn Script<P>]) -> Result<(), Error> {
+        let mut view = self.inner.view.take().unwrap_or_default();
+        // Read before the first script runs: from there on nothing can fail.
+        let result = scripts.iter().map(|_| clock.now()).collect::<Result<Vec<_>, _>>();
+        if let Ok(instants) = &result {
+            for (script, now) in scripts.iter_mut().zip(instants) {
+                self.run(*script, *now, &mut view);
+            }
+        }
+        for topic in view.wakes.drain(..) {
+            self.inner.wakes.wake(&topic);
+        }
+        self.inner.view.replace(Some(view));
+        result.map(drop)
+    }
+
+    fn wakes(&self) -> &Wakes {
+        &self.inner.wakes
+    }
+}
+
+impl<P: Clone> MemoryStore<P> {
+    fn run(&self, script: &mut dyn Script<P>, now: Timestamp, view: &mut View<P>) {
+        let meta = self.inner.rows.borrow_mut().observe(now);
+        view.begin(now, meta);
+        while let Step::Ask(scope) = script.step(view) {
+            let mut rows = self.inner.rows.borrow_mut();
+            rows.apply(view);
+            view.begin_answer();
+            rows.answer(scope, view);
+        }
+        self.inner.rows.borrow_mut().apply(view);
+    }
+}
+
+// The maps hold boxes so that they share one shape: to wasm they are one map then, not three.
+#[derive(Debug)]
+struct Rows<P> {
+    meta: Meta,
+    lanes: BTreeMap<Name, Box<Lane<P>>>,
+    lanes_idle: usize,
+    locks: BTreeMap<Name, Box<LockRow>>,
+    schedules: Schedules<P>,
+}
+
+impl<P> Default for Rows<P> {
+    fn default() -> Self {
+        Self {
+            meta: Meta::default(),
+            lanes: BTreeMap::new(),
+            lanes_idle: 0,
+            locks: BTreeMap::new(),
+            schedules: Schedules::default(),
+        }
+    }
+}
+
+impl<P: Clone> Rows<P> {
+    fn observe(&mut self, now: Timestamp) -> Meta {
+        if let Some(step) = self.meta.observe(now) {
+            self.lanes.values_mut().for_each(|lane| lane.move_back(step, now));
+            self.locks.values_mut().for_each(|lock| lock.move_back(step));
+            self.schedules.move_back(step);
+        }
+        self.meta
+    }
+
+    fn apply(&mut self, view: &mut View<P>) {
+        let now = view.now();
+        self.meta = view.meta;
+        for change in view.changes.drain(..) {
+            match change {
+                Change::Insert(job, payload) => {
+                    let lane = self.lane(&job.queue, now);
+                    let was_empty = lane.is_empty();
+                    lane.insert(job, payload, now);
+                    if was_empty {
+                        self.lanes_idle = self.lanes_idle.saturating_sub(1);
+                    }
+                }
+                Change::Update(job) => self.lane(&job.queue, now).update(job, now),
+                Change::Remove { queue, id } => {
+                    let lane = self.lane(&queue, now);
+                    if lane.remove(id) && lane.is_empty() {
+                        self.retire_lane();
+                    }
+                }
+                Change::PutLock(name, lock) => drop(self.locks.insert(name, Box::new(lock))),
+                Change::RemoveLock(name) => drop(self.locks.remove(&name)),
+                Change::PutSchedule(row) => self.schedules.put(row),
+                Change::RemoveSchedule(name) => self.schedules.remove(&name),
+            }
+        }
+    }
+
+    /// The lane of a queue, settled; made if there is none.
+    fn lane(&mut self, queue: &Name, now: Timestamp) -> &mut Lane<P> {
+        if !self.lanes.contains_key(queue) {
+            self.lanes_idle = self.lanes_idle.saturating_add(1);
+        }
+        let lane = self.lanes.entry(queue.clone()).or_default();
+        lane.settle(now);
+        lane
+    }
+
+    fn retire_lane(&mut self) {
+        self.lanes_idle = self.lanes_idle.saturating_add(1);
+        if self.lanes_idle > LANES_IDLE_MAX {
+            self.lanes.retain(|_, lane| !lane.is_empty());
+            self.lanes_idle = 0;
+        }
+    }
+
+    fn answer(&mut self, scope: Scope, view: &mut View<P>) {
+        let now = view.now();
+        match scope {
+            Scope::Lock { name } => view.lock = self.locks.get(&name).map(|lock| (**lock).clone()),
+            Scope::Schedule { name } => view.schedules.extend(self.schedules.rows.get(&name).map(|row| (**row).clone())),
+            Scope::Schedules => view.schedules.extend(self.schedules.rows.values().map(|row| (**row).clone())),
+            Scope::DueSchedules => self.schedules.due(view),
+            Scope::NextBoundary => view.deadline = self.schedules.by_boundary.first().map(|(at, _)| *at),
+            Scope::Job { queue, id, payload } => self.with_lane(&queue, now, |lane| lane.job(id, payload, view)),
+            Scope::Jobs { queue, ids } => self.with_lane(&queue, now, |lane| {
+                for id in ids {
+                    lane.job(id, false, view);
+                }
+            }),
+            Scope::Head { queue, n } => self.with_lane(&queue, now, |lane| lane.head(n, view)),
+            Scope::Overdue { queue } => self.with_lane(&queue, now, |lane| lane.overdue(view)),
+            Scope::Dead { queue } => self.with_lane(&queue, now, |lane| lane.dead(view)),
+            Scope::Page { queue, state, after, limit } => {
+                self.with_lane(&queue, now, |lane| lane.page(state, after, limit, view));
+            }
+            Scope::Tally { queue } => {
+                view.tally = Tally::default();
+                self.with_lane(&queue, now, |lane| view.tally = lane.tally());
+            }
+            Scope::Deadline { queue } => self.with_lane(&queue, now, |lane| view.deadline = lane.deadline(now)),
+        }
+    }
+
+    fn with_lane(&mut self, queue: &Name, now: Timestamp, read: impl FnOnce(&Lane<P>)) {
+        if let Some(lane) = self.lanes.get_mut(queue) {
+            lane.settle(now);
+            read(lane);
+        }
+    }
+}
+
+/// The schedules by name, and by what a tick looks for.
+#[derive(Debug)]
+struct Schedules<P> {
+    rows: BTreeMap<Name, Box<ScheduleRow<P>>>,
+    by_boundary: BTreeSet<(Timestamp, Name)>,
+    /// By the boundary before the next: one in the future gives a boundary too far ahead away.
+    by_previous: BTreeSet<(Timestamp, Name)>,
+}
+
+impl<P> Default for Schedules<P> {
+    fn default() -> Self {
+        Self { rows: BTreeMap::new(), by_boundary: BTreeSet::new(), by_previous: BTreeSet::new() }
+    }
+}
+
+impl<P: Clone> Schedules<P> {
+    fn put(&mut self, row: ScheduleRow<P>) {
+        self.remove(&row.name);
+        self.by_boundary.insert((row.next_fire_at, row.name.clone()));
+        self.by_previous.insert((row.next_fire_at.minus(row.interval), row.name.clone()));
+        self.rows.insert(row.name.clone(), Box::new(row));
+    }
+
+    fn remove(&mut self, name: &Name) {
+        if let Some(row) = self.rows.remove(name) {
+            self.by_boundary.remove(&(row.next_fire_at, row.name.clone()));
+            self.by_previous.remove(&(row.next_fire_at.minus(row.interval), row.name));
+        }
+    }
+
+    fn due(&self, view: &mut View<P>) {
+        let now = view.now();
+        let due = self.by_boundary.iter().take_while(|(at, _)| *at <= now);
+        let too_far = self.by_previous.iter().rev().take_while(|(at, _)| *at > now);
+        let mut names = BTreeSet::new();
+        for (_, name) in due.chain(too_far) {
+            names.insert((Timestamp::default(), name.clone()));
+        }
+        view.schedules.extend(names.iter().filter_map(|(_, name)| self.rows.get(name)).map(|row| (**row).clone()));
+    }
+
+    fn move_back(&mut self, step: Duration) {
+        let Self { rows, .. } = std::mem::take(self);
+        for mut row in rows.into_values() {
+            row.move_back(step);
+            self.put(*row);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! An outbox's handle, and the delivery of one job.
+
+use std::ops::Deref;
+
+use super::host::Host;
+use super::queue::{ClaimedJob, Queue};
+use super::store::Store;
+use crate::core::Error;
+
+/// An outbox: a [`Queue`] under a name of the engine's own, stamped for delivery over a network
+/// (visibility timeout 60 s, 5 attempts, backoff base 5 s).
+#[derive(Debug)]
+pub struct Outbox<S: Store, H: Host> {
+    queue: Queue<S, H>,
+}
+
+impl<S: Store, H: Host> Clone for Outbox<S, H> {
+    fn clone(&self) -> Self {
+        Self { queue: self.queue.clone() }
+    }
+}
+
+impl<S: Store, H: Host> Deref for Outbox<S, H> {
+    type Target = Queue<S, H>;
+    fn deref(&self) -> &Queue<S, H> {
+        &self.queue
+    }
+}
+
+impl<S: Store, H: Host> Outbox<S, H> {
+    pub(super) const fn new(queue: Queue<S, H>) -> Self {
+        Self { queue }
+    }
+}
+
+impl<S: Store, H: Host> Queue<S, H> {
+    /// Claims one job and delivers it; whether there was one. Success acks it, failure is a retry
+    /// with the error's text, which a dead letter keeps. No heartbeat is sent meanwhile: a delivery
+    /// that outlasts its visibility timeout is handed out again, and what it settles is refused.
+    ///
+    /// `delivery` runs outside any transaction of the engine: it may call anything on the same store.
+    ///
+    /// # Errors
+    /// [`Error::InvalidName`] if `worker` is blank; [`Error::Closed`] if the store was closed while
+    /// the delivery ran (the job stays claimed until its lease ends).
+    pub async fn run_once<D, F>(&self, worker: &str, delivery: D) -> Result<bool, Error>
+    where
+        D: FnOnce(ClaimedJob<S::Payload>) -> F,
+        F: Future<Output = Result<(), String>>,
+    {
+        let Some(claimed) = self.claim_one(worker).await? else { return Ok(false) };
+        let claim = claimed.job.claim();
+        // A lost race is not an error: whoever holds the job now settles it.
+        match delivery(claimed).await {
+            Ok(()) => self.ack(claim).await?,
+            Err(error) => self.retry(claim, Some(&error), None).await?,
+        };
+        Ok(true)
+    }
+}

@@ -1,0 +1,156 @@
+//! Registering schedules, and the runner that fires them.
+
+use std::pin::pin;
+use std::rc::Rc;
+
+use super::engine::Engine;
+use super::flag::{Flag, StopToken, first_of};
+use super::host::{Host, WALL_SLEEP_MAX};
+use super::store::Store;
+use crate::core::lock::Release;
+use crate::core::schedule::{
+    LEADER_LOCK, Lead, ListSchedules, RENEW_EVERY, ScheduleOptions, ScheduleRow, Unschedule, Upsert,
+};
+use crate::core::{Duration, Error, Name, Timestamp, Topic, every};
+
+/// A schedule as it is registered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScheduleInfo {
+    /// Its name.
+    pub name: Name,
+    /// Its spec, as it was written.
+    pub spec: Rc<str>,
+    /// Where its jobs go.
+    pub queue: Name,
+    /// Their options.
+    pub options: ScheduleOptions,
+    /// The next boundary.
+    pub next_fire_at: Timestamp,
+}
+
+impl<P> From<ScheduleRow<P>> for ScheduleInfo {
+    fn from(row: ScheduleRow<P>) -> Self {
+        let ScheduleRow { name, spec, queue, options, next_fire_at, .. } = row;
+        Self { name, spec, queue, options, next_fire_at }
+    }
+}
+
+impl<S: Store, H: Host> Engine<S, H> {
+    /// Registers a schedule, or replaces the one of that name: every `spec` a job with `payload` in
+    /// `queue`. The first boundary is one interval away; the same spec again keeps the boundary that
+    /// is due. Fires only while somebody [runs schedules](Engine::run_schedules).
+    ///
+    /// # Errors
+    /// [`Error::InvalidName`], [`Error::ReservedName`], [`Error::InvalidArgument`]; [`Error::InvalidSpec`] for
+    /// anything but `@every <n><unit>`.
+    pub async fn schedule(
+        &self,
+        name: &str,
+        spec: &str,
+        queue: &str,
+        payload: S::Payload,
+        options: ScheduleOptions,
+    ) -> Result<(), Error> {
+        let name = Name::shared("name", name)?;
+        let queue = Name::shared("queue", queue)?;
+        options.check()?;
+        let interval = every::parse(spec)?;
+        let next_fire_at = Timestamp::default();
+        let row = ScheduleRow { name, spec: spec.into(), interval, queue, payload, options, next_fire_at };
+        let mut script = Upsert { row: Some(row), refused: None };
+        self.run(&mut script).await?;
+        script.refused.map_or(Ok(()), Err)
+    }
+
+    /// Removes a schedule; whether there was one.
+    ///
+    /// # Errors
+    /// [`Error::InvalidName`], [`Error::ReservedName`].
+    pub async fn unschedule(&self, name: &str) -> Result<bool, Error> {
+        let mut script = Unschedule { name: Name::shared("name", name)?, found: false };
+        self.run(&mut script).await?;
+        Ok(script.found)
+    }
+
+    /// All schedules, in name order (by code points).
+    ///
+    /// # Errors
+    /// Only the storage's.
+    pub async fn schedules(&self) -> Result<Vec<ScheduleInfo>, Error> {
+        let mut script = ListSchedules { schedules: Vec::new() };
+        self.run(&mut script).await?;
+        Ok(script.schedules.into_iter().map(ScheduleInfo::from).collect())
+    }
+
+    /// Fires schedules until `stop` is set or the store closes: leads under a lock that lapses after
+    /// 10 s, renews it every 2 s, fires what is due in the same transaction, and sleeps until the next
+    /// boundary. A changed schedule wakes it at once. At the end it gives the lock back.
+    ///
+    /// A lease that lapsed and is free is taken again. With `standby` it waits to lead, instead of
+    /// failing, at the start and later: it leads at once after a release here, within 2 s after one
+    /// elsewhere, or when a vanished leader's lease has ended.
+    ///
+    /// # Errors
+    /// [`Error::LeadershipLost`] if another leads, without `standby`; nothing was fired since. The
+    /// storage's errors end it too, never as `LeadershipLost`.
+    pub async fn run_schedules(&self, stop: &StopToken, standby: bool) -> Result<(), Error> {
+        self.check_open()?;
+        if stop.is_set() {
+            return Ok(());
+        }
+        let running = Running::start(self);
+        let owner = Name::local("owner", &runner_name(self.shared.host.random()))?;
+        let leads = self.lead(&owner, stop, standby).await?;
+        if leads {
+            let name = Name::local("name", LEADER_LOCK)?;
+            self.run_even_closed(&mut Release { name, owner, released: false }).await?;
+        }
+        drop(running);
+        Ok(())
+    }
+
+    /// Leads until told to stop; whether it did when it was.
+    async fn lead(&self, owner: &Name, stop: &StopToken, standby: bool) -> Result<bool, Error> {
+        let shared = &self.shared;
+        let mut leads = false;
+        while !stop.is_set() && !shared.closed.is_set() {
+            let listener = shared.store.wakes().listen(Topic::Schedules);
+            let mut turn = Lead::new(owner.clone());
+            self.run_even_closed(&mut turn).await?;
+            leads = turn.leads;
+            if !leads && !standby {
+                return Err(Error::LeadershipLost);
+            }
+            let boundary = turn.next_fire_at.map_or(RENEW_EVERY, |at| at.since(turn.now).max(Duration::ZERO));
+            let mut sleep = pin!(shared.host.sleep(boundary.min(RENEW_EVERY).min(WALL_SLEEP_MAX)));
+            let mut woken = pin!(listener.woken());
+            let (mut stopped, mut closed) = (pin!(stop.wait()), pin!(shared.closed.wait()));
+            first_of([stopped.as_mut(), closed.as_mut(), woken.as_mut(), sleep.as_mut()]).await;
+        }
+        Ok(leads)
+    }
+}
+
+/// Runners of one storage are told apart by this, whatever their seeds.
+fn runner_name(bits: u64) -> String {
+    ["runner-", &bits.to_string()].concat()
+}
+
+/// Lets [`Engine::close`] wait for a runner, however that ends.
+struct Running(Flag);
+
+impl Running {
+    fn start<S: Store, H: Host>(engine: &Engine<S, H>) -> Self {
+        let done = Flag::new();
+        let mut loops = engine.shared.loops.borrow_mut();
+        loops.retain(|done| !done.is_set());
+        loops.push(done.clone());
+        Self(done)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.set();
+    }
+}

@@ -1,0 +1,106 @@
+//! A transaction's handle.
+
+use std::cell::{Cell, RefCell};
+
+use super::engine::Engine;
+use super::host::Host;
+use super::store::Store;
+use crate::core::job::Stamps;
+use crate::core::outbox::{OUTBOX_STAMPS, queue_name};
+use crate::core::queue::QUEUE_STAMPS;
+use crate::core::queue::enqueue::EnqueueOptions;
+use crate::core::transaction::{Commit, Stage, Staged};
+use crate::core::{Error, Job, JobId, Name};
+
+/// Stages enqueues and applies all of them at [`commit`](Transaction::commit), or none. Others see
+/// nothing before; reads inside see the transaction's own writes. Dropping it rolls back; an id that
+/// was returned is never given again. After the commit every call is [`Error::Closed`].
+#[derive(Debug)]
+pub struct Transaction<S: Store, H: Host> {
+    engine: Engine<S, H>,
+    staged: RefCell<Vec<(Staged, S::Payload)>>,
+    ended: Cell<bool>,
+}
+
+impl<S: Store, H: Host> Transaction<S, H> {
+    pub(super) const fn new(engine: Engine<S, H>) -> Self {
+        Self { engine, staged: RefCell::new(Vec::new()), ended: Cell::new(false) }
+    }
+
+    /// Stages a job for a queue and returns its id. The job has the plain stamps. The clock is read now.
+    ///
+    /// # Errors
+    /// As [`Queue::enqueue`](super::Queue::enqueue), and those of the queue's name.
+    pub async fn enqueue(&self, queue: &str, payload: S::Payload, options: &EnqueueOptions) -> Result<JobId, Error> {
+        self.stage(Name::shared("queue", queue)?, QUEUE_STAMPS, payload, options).await
+    }
+
+    /// Stages a job for an outbox and returns its id. The job has the outbox's stamps.
+    ///
+    /// # Errors
+    /// As [`enqueue`](Transaction::enqueue).
+    pub async fn outbox_enqueue(
+        &self,
+        outbox: &str,
+        payload: S::Payload,
+        options: &EnqueueOptions,
+    ) -> Result<JobId, Error> {
+        self.stage(queue_name(outbox)?, OUTBOX_STAMPS, payload, options).await
+    }
+
+    async fn stage(
+        &self,
+        queue: Name,
+        stamps: Stamps,
+        payload: S::Payload,
+        options: &EnqueueOptions,
+    ) -> Result<JobId, Error> {
+        options.check()?;
+        self.check_running()?;
+        let mut script = Stage { queue, stamps, options: *options, staged: None };
+        self.engine.run(&mut script).await?;
+        let Some(staged) = script.staged else { return Err(Error::Closed) };
+        let id = staged.job.id;
+        self.staged.borrow_mut().push((staged, payload));
+        Ok(id)
+    }
+
+    /// Reads a job of a queue, the staged ones too.
+    ///
+    /// # Errors
+    /// Those of the queue's name.
+    pub async fn get(&self, queue: &str, id: JobId) -> Result<Option<(Job, S::Payload)>, Error> {
+        let queue = Name::shared("queue", queue)?;
+        self.check_running()?;
+        let own = self.staged.borrow().iter().find(|(s, _)| s.job.id == id && s.job.queue == queue).cloned();
+        match own {
+            Some((staged, payload)) => Ok(Some((staged.job, payload))),
+            None => self.engine.plain_queue(queue).get(id).await,
+        }
+    }
+
+    /// Applies what was staged.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] if the store was closed meanwhile; the storage's. Nothing was applied then.
+    pub async fn commit(&self) -> Result<(), Error> {
+        self.check_running()?;
+        self.ended.set(true);
+        let staged = self.staged.take();
+        if staged.is_empty() {
+            return Ok(());
+        }
+        self.engine.run(&mut Commit { staged }).await
+    }
+
+    /// Ends the transaction, and with it all it has staged.
+    pub fn roll_back(&self) {
+        self.ended.set(true);
+        self.staged.take();
+    }
+
+    fn check_running(&self) -> Result<(), Error> {
+        self.engine.check_open()?;
+        if self.ended.get() { Err(Error::Closed) } else { Ok(()) }
+    }
+}

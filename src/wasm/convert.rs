@@ -1,0 +1,172 @@
+//! Values into JavaScript's, and back.
+
+use std::rc::Rc;
+
+use serde::Serialize;
+use wasm_bindgen::prelude::*;
+
+use super::host::{JsHost, millis};
+use crate::core::queue::enqueue::EnqueueOptions;
+use crate::core::queue::inspect::Tally;
+use crate::core::schedule::ScheduleOptions;
+use crate::core::{Duration, Error, Job, JobId, State, StoreError, Timestamp};
+use crate::runtime::{ClaimedJob, ScheduleInfo};
+
+/// `NaN` is absent.
+pub fn count(n: f64) -> Option<i64> {
+    (!n.is_nan()).then(|| millis(n))
+}
+
+/// `NaN` is absent.
+pub fn span(ms: f64) -> Option<Duration> {
+    count(ms).map(Duration::from_millis)
+}
+
+/// An id as users give it; what is no id matches no job.
+pub fn id(id: f64) -> JobId {
+    id as JobId
+}
+
+pub fn ids(given: &[f64]) -> Vec<JobId> {
+    given.iter().copied().map(id).collect()
+}
+
+pub fn enqueue_options(delay: f64, run_at: f64, priority: f64, max_attempts: f64, expires: f64) -> EnqueueOptions {
+    EnqueueOptions {
+        delay: span(delay),
+        run_at: count(run_at).map(Timestamp::from_millis),
+        priority: count(priority),
+        max_attempts: count(max_attempts),
+        expires: span(expires),
+    }
+}
+
+pub fn schedule_options(priority: f64, max_attempts: f64, expires: f64) -> ScheduleOptions {
+    ScheduleOptions { priority: count(priority), max_attempts: count(max_attempts), expires: span(expires) }
+}
+
+fn instant(at: Option<Timestamp>) -> f64 {
+    at.map_or(f64::NAN, |at| at.as_millis() as f64)
+}
+
+fn length(span: Duration) -> f64 {
+    span.as_millis() as f64
+}
+
+fn retention(job: &Job) -> f64 {
+    job.stamps.dead_letter_retention.map_or(f64::NAN, length)
+}
+
+pub fn claimed(host: &JsHost, ClaimedJob { job, payload }: ClaimedJob<JsValue>) -> JsValue {
+    host.claimed(
+        payload,
+        job.id as f64,
+        job.claims as f64,
+        job.priority as f64,
+        instant(Some(job.run_at)),
+        job.attempts as f64,
+        job.stamps.max_attempts as f64,
+        instant(job.claimed_at),
+        instant(job.claim_expires_at),
+        instant(Some(job.created_at)),
+        instant(job.expires_at),
+        length(job.stamps.visibility_timeout),
+        length(job.stamps.backoff_base),
+        retention(&job),
+    )
+}
+
+pub fn job(host: &JsHost, (job, payload): (Job, JsValue)) -> JsValue {
+    host.job(
+        payload,
+        job.id as f64,
+        &job.queue,
+        job.state.as_str(),
+        job.priority as f64,
+        instant(Some(job.run_at)),
+        job.attempts as f64,
+        job.stamps.max_attempts as f64,
+        job.worker_id.as_deref(),
+        instant(job.claimed_at),
+        instant(job.claim_expires_at),
+        instant(Some(job.created_at)),
+        instant(job.expires_at),
+        length(job.stamps.visibility_timeout),
+        length(job.stamps.backoff_base),
+        retention(&job),
+        job.last_error.as_deref(),
+        instant(job.died_at),
+    )
+}
+
+/// `None` for "all", or for what is no state: the JavaScript side has checked.
+pub fn state(name: &str) -> Option<State> {
+    [State::Pending, State::Processing, State::Dead].into_iter().find(|state| state.as_str() == name)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct StatsRecord {
+    pending: usize,
+    ready: usize,
+    processing: usize,
+    dead: usize,
+    next_deadline: Option<f64>,
+}
+
+pub fn stats(tally: &Tally) -> JsValue {
+    let Tally { pending, ready, processing, dead, next_deadline } = *tally;
+    let next_deadline = next_deadline.map(|at| at.as_millis() as f64);
+    record(&StatsRecord { pending, ready, processing, dead, next_deadline })
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ScheduleRecord<'a> {
+    name: &'a str,
+    spec: &'a str,
+    queue: &'a str,
+    options: OptionsRecord,
+    next_fire_at: f64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OptionsRecord {
+    priority: Option<f64>,
+    max_attempts: Option<f64>,
+    expires: Option<f64>,
+}
+
+pub fn schedule(info: &ScheduleInfo) -> JsValue {
+    let ScheduleOptions { priority, max_attempts, expires } = info.options;
+    record(&ScheduleRecord {
+        name: &info.name,
+        spec: &info.spec,
+        queue: &info.queue,
+        options: OptionsRecord {
+            priority: priority.map(|n| n as f64),
+            max_attempts: max_attempts.map(|n| n as f64),
+            expires: expires.map(length),
+        },
+        next_fire_at: instant(Some(info.next_fire_at)),
+    })
+}
+
+fn record(record: &impl Serialize) -> JsValue {
+    let serializer = serde_wasm_bindgen::Serializer::new().serialize_missing_as_null(true);
+    record.serialize(&serializer).unwrap_or_else(JsValue::from)
+}
+
+/// The user's clock threw, or told no time.
+pub fn clock_error(cause: JsValue) -> Error {
+    Error::Storage(StoreError { message: "the clock failed".into(), cause: Some(Rc::new(cause)) })
+}
+
+pub fn error(host: &JsHost, error: &Error) -> JsValue {
+    let cause = match error {
+        Error::Storage(StoreError { cause: Some(cause), .. }) => cause.downcast_ref::<JsValue>().cloned(),
+        _ => None,
+    };
+    host.error(error.code(), &error.to_string(), &cause.unwrap_or(JsValue::UNDEFINED))
+}

@@ -1,0 +1,152 @@
+//! The host in JavaScript: the runtime's clock and timers, or the user's own.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use gloo_timers::future::TimeoutFuture;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+
+use crate::core::{Duration, Error, Timestamp};
+use crate::runtime::{Clock, Host, TIMER_SLEEP_MAX, Timer};
+
+#[wasm_bindgen]
+extern "C" {
+    /// What the JavaScript side gives a store.
+    #[wasm_bindgen(typescript_type = "any")]
+    #[derive(Clone, Debug)]
+    pub type JsHost;
+
+    /// Whether the user brought a clock.
+    #[wasm_bindgen(method, getter)]
+    fn custom(this: &JsHost) -> bool;
+
+    /// The user's clock, checked.
+    #[wasm_bindgen(method, catch)]
+    fn now(this: &JsHost) -> Result<f64, JsValue>;
+
+    /// A sleep on the user's clock; never rejects.
+    #[wasm_bindgen(method)]
+    fn sleep(this: &JsHost, ms: f64) -> JsSleep;
+
+    /// 53 random bits.
+    #[wasm_bindgen(method)]
+    fn random(this: &JsHost) -> f64;
+
+    /// Makes an error.
+    #[wasm_bindgen(method)]
+    pub fn error(this: &JsHost, code: &str, message: &str, cause: &JsValue) -> JsValue;
+
+    /// Makes a claimed job; what the queue's handle knows is left out.
+    #[wasm_bindgen(method)]
+    #[allow(clippy::too_many_arguments)]
+    pub fn claimed(
+        this: &JsHost,
+        payload: JsValue,
+        id: f64,
+        claim: f64,
+        priority: f64,
+        run_at: f64,
+        attempts: f64,
+        max_attempts: f64,
+        claimed_at: f64,
+        claim_expires_at: f64,
+        created_at: f64,
+        expires_at: f64,
+        visibility_timeout: f64,
+        backoff_base: f64,
+        dead_letter_retention: f64,
+    ) -> JsValue;
+
+    /// Makes a job that was read.
+    #[wasm_bindgen(method)]
+    #[allow(clippy::too_many_arguments)]
+    pub fn job(
+        this: &JsHost,
+        payload: JsValue,
+        id: f64,
+        queue: &str,
+        state: &str,
+        priority: f64,
+        run_at: f64,
+        attempts: f64,
+        max_attempts: f64,
+        worker_id: Option<&str>,
+        claimed_at: f64,
+        claim_expires_at: f64,
+        created_at: f64,
+        expires_at: f64,
+        visibility_timeout: f64,
+        backoff_base: f64,
+        dead_letter_retention: f64,
+        last_error: Option<&str>,
+        died_at: f64,
+    ) -> JsValue;
+
+    /// A sleep under way.
+    #[derive(Debug)]
+    pub type JsSleep;
+
+    #[wasm_bindgen(method, getter)]
+    fn done(this: &JsSleep) -> js_sys::Promise;
+
+    #[wasm_bindgen(method)]
+    fn cancel(this: &JsSleep);
+}
+
+/// Whole milliseconds; drops fractions towards zero and saturates.
+pub fn millis(ms: f64) -> i64 {
+    ms as i64
+}
+
+impl Clock for JsHost {
+    fn now(&self) -> Result<Timestamp, Error> {
+        if !self.custom() {
+            return Ok(Timestamp::from_millis(millis(js_sys::Date::now())));
+        }
+        let now = JsHost::now(self).map_err(super::convert::clock_error)?;
+        Ok(Timestamp::from_millis(millis(now)))
+    }
+}
+
+impl Timer for JsHost {
+    fn sleep(&self, span: Duration) -> impl Future<Output = ()> {
+        let ms = span.clamp(Duration::ZERO, TIMER_SLEEP_MAX).as_millis();
+        if self.custom() {
+            let sleep = JsHost::sleep(self, ms as f64);
+            Nap::Own(JsFuture::from(sleep.done()), sleep)
+        } else {
+            Nap::Global(TimeoutFuture::new(u32::try_from(ms).unwrap_or(0)))
+        }
+    }
+}
+
+impl Host for JsHost {
+    fn random(&self) -> u64 {
+        JsHost::random(self) as u64
+    }
+}
+
+enum Nap {
+    Global(TimeoutFuture),
+    Own(JsFuture, JsSleep),
+}
+
+impl Future for Nap {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        match &mut *self {
+            Self::Global(timeout) => Pin::new(timeout).poll(context),
+            Self::Own(done, _) => Pin::new(done).poll(context).map(drop),
+        }
+    }
+}
+
+impl Drop for Nap {
+    fn drop(&mut self) {
+        if let Self::Own(_, sleep) = self {
+            sleep.cancel();
+        }
+    }
+}
