@@ -5,7 +5,7 @@ import { AlkstoreError } from "./errors.js"
 
 /** A copy that the queue keeps. Throws `Codec` for what structured clone cannot copy. */
 export function copyIn(payload: unknown): unknown {
-  if (isPlainValue(payload)) return payload
+  if (isOwnCopy(payload)) return payload
   try {
     return structuredClone(payload)
   } catch (cause) {
@@ -13,12 +13,42 @@ export function copyIn(payload: unknown): unknown {
   }
 }
 
-/** A fresh copy of what the queue keeps. */
+/**
+ * A fresh copy of what the queue keeps. That came out of structured clone itself, so it holds no getter, no Proxy and
+ * no class: a tree of plain objects and arrays is copied here, at a fraction of the cost, and everything else there.
+ */
 export function copyOut<P>(kept: P): P {
-  return isPlainValue(kept) ? kept : structuredClone(kept)
+  if (isOwnCopy(kept)) return kept
+  const copy = copyTree(kept as object, null)
+  return copy === NOT_A_TREE ? structuredClone(kept) : (copy as P)
 }
 
-// What is its own copy.
-function isPlainValue(value: unknown): boolean {
+const NOT_A_TREE = Symbol("not a tree")
+
+// `seen` are the objects above and beside: one that comes again is shared, or a cycle, and must stay so in the copy.
+function copyTree(kept: object, seen: Set<object> | null): unknown {
+  const prototype: unknown = Object.getPrototypeOf(kept)
+  let copy: Record<string | number, unknown>
+  if (prototype === Object.prototype) copy = { ...kept } as Record<string, unknown>
+  // Holes and named properties make the number of keys differ from the length.
+  else if (prototype === Array.prototype && Object.keys(kept).length === (kept as unknown[]).length) {
+    copy = (kept as unknown[]).slice() as unknown as Record<number, unknown>
+  } else return NOT_A_TREE
+  for (const key in copy) {
+    const child = copy[key]
+    if (isOwnCopy(child)) continue
+    seen ??= new Set([kept])
+    if (seen.has(child as object)) return NOT_A_TREE
+    seen.add(child as object)
+    const childCopy = copyTree(child as object, seen)
+    if (childCopy === NOT_A_TREE) return NOT_A_TREE
+    // The key is the copy's own by now, `__proto__` too: this sets a property, never a prototype.
+    copy[key] = childCopy
+  }
+  return copy
+}
+
+// What needs no copying.
+function isOwnCopy(value: unknown): boolean {
   return value === null || (typeof value !== "object" && typeof value !== "function" && typeof value !== "symbol")
 }

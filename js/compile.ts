@@ -13,7 +13,13 @@ export async function compileEngine(load: () => InitInput): Promise<WebAssembly.
   if (typeof WebAssembly !== "object") {
     throw unavailable("this runtime has no WebAssembly (a browser's lockdown mode switches it off)")
   }
-  return compileInput(await load())
+  let input: EngineInput
+  try {
+    input = await load()
+  } catch (cause) {
+    throw unavailable(`the engine did not arrive: ${text(cause)}`, cause)
+  }
+  return compileInput(input)
 }
 
 function compileInput(input: EngineInput): Promise<WebAssembly.Module> | WebAssembly.Module {
@@ -26,7 +32,8 @@ function compileInput(input: EngineInput): Promise<WebAssembly.Module> | WebAsse
   if (tag === "[object Request]") return fetchEngine((input as Request).url, input as Request)
   if (tag === "[object Response]") return compileResponse(input as Response)
   const given = typeof input === "object" ? tag : String(input)
-  throw new AlkstoreError("InvalidArgument", `init takes bytes, a WebAssembly.Module, an address or a Response, not ${given}`)
+  const wanted = "bytes, a WebAssembly.Module, an address or a Response"
+  throw new AlkstoreError("InvalidArgument", `input must be ${wanted}, not ${given}`)
 }
 
 async function fetchEngine(address: string, request: string | URL | Request): Promise<WebAssembly.Module> {

@@ -122,7 +122,7 @@ export class Claimed implements ClaimedJob {
   }
 
   async ack(): Promise<boolean> {
-    return this.#handle.settle((inner) => inner.ack(this.id, this.#claim))
+    return this.#handle.ack(this.id, this.#claim)
   }
 
   async retry(error?: unknown, delay?: Duration | null): Promise<boolean> {

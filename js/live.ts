@@ -1,6 +1,6 @@
 // A store's connection to the instance of the engine that it was opened on.
 
-import type { Argument, Engine as InnerStore, Stop } from "../target/engine/bindgen/alkstore.js"
+import type { Argument, Stop, Store as InnerStore } from "../target/engine/bindgen/alkstore.js"
 import { invalid, nameArgument, type ParseDuration } from "./arguments.js"
 import { type Engine, whileAlive } from "./load.js"
 

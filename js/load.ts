@@ -86,7 +86,10 @@ async function start(load: (() => InitInput) | null): Promise<Engine> {
 
 async function compile(load: (() => InitInput) | null): Promise<WebAssembly.Module> {
   if (load === null) {
-    throw new AlkstoreError("Unavailable", "this entry carries no engine: call init(input) with its bytes or address first")
+    throw new AlkstoreError(
+      "Unavailable",
+      "this entry carries no engine: call init(input) with its bytes or its address first"
+    )
   }
   return compileEngine(load)
 }

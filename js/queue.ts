@@ -36,6 +36,8 @@ export class QueueHandle<P = unknown> {
   readonly #live: Live
   readonly #inner: InnerQueue
   readonly #queueName: string
+  /** Whom the engine was last told to claim for: workers claim again and again under one name. */
+  #worker: string | null = null
 
   constructor(live: Live, inner: InnerQueue, name: string, queueName: string) {
     this.name = name
@@ -51,6 +53,11 @@ export class QueueHandle<P = unknown> {
 
   get parse(): ParseDuration {
     return this.#live.parse
+  }
+
+  /** Removes a job for the claim that has it. */
+  ack(id: number, claim: number): any {
+    return this.#live.owed(this.#inner.ack(id, claim))
   }
 
   /** Calls the engine: its answer, or a promise of it that rejects if the engine ends first. */
@@ -101,17 +108,25 @@ export class QueueHandle<P = unknown> {
     return this.#live.untilStopped(signal, (stop) => this.#inner.wait(stop))
   }
 
-  protected async claim(workerId: string): Promise<ClaimedJob<P> | null> {
-    nameArgument("workerId", workerId)
-    const job = await this.#live.owed(this.#inner.claim_one(workerId))
-    return job === null ? null : (Claimed.adopt(job, this, workerId) as ClaimedJob<P>)
+  // Not awaited where the answer is there already: a turn of the microtask queue costs as much as a claim.
+  protected claimNext(workerId: string): ClaimedJob<P> | null | Promise<ClaimedJob<P> | null> {
+    if (workerId !== this.#worker) this.#claimFor(workerId)
+    const adopt = (job: Claimed | null): ClaimedJob<P> | null =>
+      job === null ? null : (Claimed.adopt(job, this, workerId) as ClaimedJob<P>)
+    const job = this.#inner.claim_one()
+    return job instanceof Promise ? this.#live.owed(job).then(adopt) : adopt(job)
   }
 
   protected async claimMany(workerId: string, n: number): Promise<ClaimedJob<P>[]> {
-    this.#live.localName("workerId", workerId)
+    if (workerId !== this.#worker) this.#claimFor(workerId)
     finite("n", n)
-    const jobs: Claimed[] = await this.#live.owed(this.#inner.claim_batch(workerId, n))
+    const jobs: Claimed[] = await this.#live.owed(this.#inner.claim_batch(n))
     return jobs.map((job) => Claimed.adopt(job, this, workerId) as ClaimedJob<P>)
+  }
+
+  #claimFor(workerId: string): void {
+    this.#inner.set_worker(nameArgument("workerId", workerId))
+    this.#worker = workerId
   }
 
   protected async ackMany(given: readonly number[]): Promise<number> {
@@ -136,8 +151,8 @@ export class QueueHandle<P = unknown> {
 }
 
 export class QueueImpl<P> extends QueueHandle<P> implements Queue<P> {
-  claimOne(workerId: string): Promise<ClaimedJob<P> | null> {
-    return this.claim(workerId)
+  async claimOne(workerId: string): Promise<ClaimedJob<P> | null> {
+    return this.claimNext(workerId)
   }
 
   claimBatch(workerId: string, n: number): Promise<ClaimedJob<P>[]> {

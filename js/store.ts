@@ -48,7 +48,7 @@ export async function open(given?: OpenOptions | null): Promise<Store> {
   const host = createHost((read.clock as Clock | undefined) ?? null)
   const seed = (read.seed as number | undefined) ?? Number.NaN
   const engine = await loadEngine()
-  return new StoreImpl(new Live(engine, new engine.glue.Engine(attach(engine), host, seed)))
+  return new StoreImpl(new Live(engine, new engine.glue.Store(attach(engine), host, seed)))
 }
 
 class StoreImpl implements Store {
@@ -91,7 +91,10 @@ class StoreImpl implements Store {
     const { priority, maxAttempts, expires } = scheduleOptions(given, this.#live.parse)
     if (typeof spec !== "string") throw invalid("spec", spec, "a string")
     const { inner } = this.#live
-    await this.#live.owed(inner.schedule(name, spec, queue, copyIn(payload), priority, maxAttempts, expires))
+    const refused = await this.#live.owed(
+      inner.schedule(name, spec, queue, copyIn(payload), priority, maxAttempts, expires)
+    )
+    if (refused !== undefined) throw refused
     const options = { priority: orNull(priority), maxAttempts: orNull(maxAttempts), expires: orNull(expires) }
     return { name, spec, queue, options }
   }

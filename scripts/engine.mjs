@@ -39,9 +39,8 @@ export function linkEngine() {
   return cached("target/.stamps/engine", { inputs: INPUTS, outputs: made("target/engine") }, () =>
     step("linking and optimising the engine", async () => {
       await bindgen("target/engine")
-      const optimised = join(root, "target/engine/engine.wasm")
-      const input = join(root, "target/engine/bindgen/alkstore_bg.wasm")
-      await must(process.execPath, [join(root, "node_modules/binaryen/bin/wasm-opt"), ...OPTIMISE, input, "-o", optimised])
+      const [input, output] = ["target/engine/bindgen/alkstore_bg.wasm", "target/engine/engine.wasm"]
+      await must(process.execPath, ["node_modules/binaryen/bin/wasm-opt", ...OPTIMISE, input, "-o", output])
       await factory("target/engine")
     })
   )
@@ -54,7 +53,8 @@ export function buildPanicEngine() {
       await cargo("dev", PANIC_FEATURES)
       keep("debug", "target/panic-build")
       await bindgen("target/panic-build")
-      copyFileSync(join(root, "target/panic-build/bindgen/alkstore_bg.wasm"), join(root, "target/panic-build/engine.wasm"))
+      const folder = join(root, "target/panic-build")
+      copyFileSync(join(folder, "bindgen/alkstore_bg.wasm"), join(folder, "engine.wasm"))
       await factory("target/panic-build")
     })
   )
@@ -74,8 +74,9 @@ function keep(folder, to) {
 
 async function bindgen(folder) {
   rmSync(join(root, folder, "bindgen"), { recursive: true, force: true })
-  const args = ["--target", "web", "--omit-default-module-path", "--remove-producers-section"]
-  await must(join(root, WBG), [join(folder, "compiled.wasm"), ...args, "--out-name", "alkstore", "--out-dir", join(folder, "bindgen")])
+  const form = ["--target", "web", "--omit-default-module-path", "--remove-producers-section"]
+  const output = ["--out-name", "alkstore", "--out-dir", join(folder, "bindgen")]
+  await must(join(root, WBG), [join(folder, "compiled.wasm"), ...form, ...output])
 }
 
 async function factory(folder) {

@@ -6,7 +6,11 @@
 // longer be trusted, and goes through `host.onTrap`. Errors that the engine returns are thrown by the glue afterwards
 // and are not affected.
 
-const ANCHORS = ["function __wbg_get_imports()", "function __wbg_finalize_init(instance, module)", "let wasmModule, wasmInstance, wasm;"]
+const ANCHORS = [
+  "function __wbg_get_imports()",
+  "function __wbg_finalize_init(instance, module)",
+  "let wasmModule, wasmInstance, wasm;"
+]
 const OWN_EXPORTS = "export { initSync, __wbg_init as default };"
 
 // Entered by timers and promises, not by a caller: an error thrown here would be an uncaught one.
@@ -56,7 +60,9 @@ export type Glue = Omit<typeof bindgen, "default" | "initSync"> & {
 
 /** What the glue takes from its surroundings. */
 export interface GlueHost {
-  TextDecoder: new (label?: string, options?: { ignoreBOM?: boolean }) => { decode(bytes?: Uint8Array<ArrayBuffer>): string }
+  TextDecoder: new (label?: string, options?: { ignoreBOM?: boolean }) => {
+    decode(bytes?: Uint8Array<ArrayBuffer>): string
+  }
   TextEncoder: new () => {
     encode(text: string): Uint8Array
     encodeInto(text: string, into: Uint8Array<ArrayBuffer>): { read: number; written: number }
@@ -105,10 +111,12 @@ export function __stop(failure) {
 // A call that is still under way when a nested one ends the instance has no result either.
 function guarded(name, callee, length) {
   const args = Array.from({ length }, (_, at) => `a${at}`).join(", ")
-  const body = FROM_THE_EVENT_LOOP.test(name)
-    ? `try { return ${callee}(${args}); } catch (error) { onTrap(error); return []; }`
-    : `let result; try { result = ${callee}(${args}); } catch (error) { throw onTrap(error); } if (ended) throw onTrap(); return result;`
-  return `${JSON.stringify(name)}: (${args}) => { ${body} }`
+  const quiet = `try { return ${callee}(${args}); } catch (error) { onTrap(error); return []; }`
+  const loud = `let result;
+      try { result = ${callee}(${args}); } catch (error) { throw onTrap(error); }
+      if (ended) throw onTrap();
+      return result;`
+  return `${JSON.stringify(name)}: (${args}) => { ${FROM_THE_EVENT_LOOP.test(name) ? quiet : loud} }`
 }
 
 // The number of a wasm function's parameters is its length, which only an instance shows.

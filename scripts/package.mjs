@@ -2,12 +2,21 @@
 
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { basename, dirname, join, relative } from "node:path"
+import { encodeEngine } from "./engine-text.mjs"
 import { must, root, step } from "./lib/run.mjs"
 import { cached } from "./lib/stamp.mjs"
 
 const OUT = "pkg/dist"
-const INPUTS = ["js", "target/engine/engine.wasm", "target/engine/glue.js", "target/engine/bindgen/alkstore.d.ts"]
-const SCRIPTS = ["scripts/package.mjs", "tsconfig.json", "tsconfig.types.json", "package-lock.json"]
+const SCRIPTS = ["scripts/package.mjs", "scripts/engine-text.mjs", "package-lock.json"]
+const INPUTS = [
+  "js",
+  "target/engine/engine.wasm",
+  "target/engine/glue.js",
+  "target/engine/bindgen/alkstore.d.ts",
+  "tsconfig.json",
+  "tsconfig.types.json",
+  ...SCRIPTS
+]
 
 const ESM_ENTRIES = ["core", "index", "workerd", "slim", "url", "testing"]
 const CJS_ENTRIES = { core: "core", index: "index", slim: "slim", url: "url.node", testing: "testing" }
@@ -21,7 +30,7 @@ const SHARED = ["errors", "load", "store"].map((name) => join(root, "js", `${nam
 /** Makes pkg/dist out of js/ and target/engine. */
 export function buildPackage() {
   const outputs = [`${OUT}/index.mjs`, `${OUT}/index.cjs`, `${OUT}/engine.wasm`, `${OUT}/types/entries/index.d.mts`]
-  return cached("target/.stamps/package", { inputs: [...INPUTS, ...SCRIPTS], outputs }, () =>
+  return cached("target/.stamps/package", { inputs: INPUTS, outputs }, () =>
     step("making pkg/dist", async () => {
       const types = must(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.types.json"])
       rmSync(join(root, OUT), { recursive: true, force: true })
@@ -36,7 +45,7 @@ export function buildPackage() {
 
 /** Makes target/panic-build/index.mjs: the default entry over the engine that panics on demand, and its loader. */
 export function buildPanicPackage() {
-  const inputs = ["js", "target/panic-build/engine.wasm", "target/panic-build/glue.js", "scripts/package.mjs"]
+  const inputs = ["js", "target/panic-build/engine.wasm", "target/panic-build/glue.js", ...SCRIPTS]
   const outputs = ["target/panic-build/index.mjs", "target/panic-build/index.d.mts"]
   return cached("target/.stamps/panic-package", { inputs, outputs }, async () => {
     const contents = 'export * from "./entries/index.js"; export { engine, retire } from "./load.js"'
@@ -68,7 +77,7 @@ async function bundles() {
   for (const entry of NODE_ENTRIES) {
     writeFileSync(join(root, OUT, `${entry}.node.mjs`), `export { ${names[entry].join(", ")} } from "./${entry}.cjs"\n`)
   }
-  const script = { format: "iife", globalName: "alkstore", minify: true, plugins: [engineFrom("target/engine")] }
+  const script = { format: "iife", globalName: "alkstore", plugins: [engineFrom("target/engine")] }
   await bundle({ ...from("index"), ...script, outfile: join(root, OUT, "alkstore.iife.js") })
 }
 
@@ -82,8 +91,8 @@ function plugins(extension, entry) {
 
 async function bundle(options) {
   const { build } = await import("esbuild")
-  const common = { absWorkingDir: root, bundle: true, platform: "neutral", target: "es2021", metafile: true }
-  return build({ ...common, ...options, logLevel: "error" })
+  const common = { absWorkingDir: root, bundle: true, platform: "neutral", target: "es2021", minify: true }
+  return build({ ...common, ...options, metafile: true, logLevel: "error" })
 }
 
 function sharedCore(extension) {
@@ -102,10 +111,10 @@ function engineFrom(folder) {
   return {
     name: "engine",
     setup({ onResolve, onLoad }) {
-      onResolve({ filter: /^alkstore:engine-base64$/ }, () => ({ path: "engine", namespace: "base64" }))
-      onLoad({ filter: /.*/, namespace: "base64" }, () => {
-        const text = readFileSync(join(root, folder, "engine.wasm")).toString("base64")
-        return { contents: `export default ${JSON.stringify(text)}`, loader: "js" }
+      onResolve({ filter: /^alkstore:engine-text$/ }, () => ({ path: "engine", namespace: "engine-text" }))
+      onLoad({ filter: /.*/, namespace: "engine-text" }, () => {
+        const text = encodeEngine(readFileSync(join(root, folder, "engine.wasm")))
+        return { contents: `export default "${text}"`, loader: "js" }
       })
       onResolve({ filter: /\/target\/engine\/glue\.js$/ }, () => ({ path: join(root, folder, "glue.js") }))
       onResolve({ filter: /^\.\/engine\.wasm$/ }, ({ path }) => ({ path, external: true }))
@@ -128,7 +137,8 @@ function copyTypes() {
       seen.add(next)
     }
     for (const kind of ["m", "c"]) {
-      const to = join(root, OUT, "types", relative(join(root, "target/types"), file).replace(/\.d\.ts$/, `.d.${kind}ts`))
+      const name = relative(join(root, "target/types"), file).replace(/\.d\.ts$/, `.d.${kind}ts`)
+      const to = join(root, OUT, "types", name)
       mkdirSync(dirname(to), { recursive: true })
       writeFileSync(to, text.replace(/((?:from |import\()"\.[^"]+)\.js"/g, `$1.${kind}js"`))
     }

@@ -1,10 +1,10 @@
 // What a fresh clone lacks: the wasm target, the packages of package-lock.json, the pinned wasm-bindgen. Plain Node,
 // because nothing is installed yet when this runs.
 
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { must, root, step } from "./lib/run.mjs"
 import { cached } from "./lib/stamp.mjs"
-import { existsSync, readFileSync } from "node:fs"
-import { join } from "node:path"
 
 export const WASM_TARGET = "wasm32-unknown-unknown"
 export const WBG = "tools/wb/target/debug/wbg"
@@ -13,7 +13,8 @@ export const WASM_TEST_RUNNER = "tools/wb/target/debug/wasm-bindgen-test-runner"
 /** Installs the packages of package-lock.json, without running their scripts. */
 export function setupPackages() {
   const inputs = ["package-lock.json", ".npmrc"]
-  return cached("node_modules/.setup", { inputs, outputs: ["node_modules/alkstore-wasm", "node_modules/esbuild"] }, () =>
+  const outputs = ["node_modules/alkstore-wasm", "node_modules/esbuild"]
+  return cached("node_modules/.setup", { inputs, outputs }, () =>
     step("installing npm packages", () => must("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"]))
   )
 }
@@ -37,9 +38,9 @@ export function setupWasmBindgen() {
 
 // The generated glue and the crate must come from one version: another one fails late and obscurely.
 function assertSameVersion() {
-  if (!existsSync(join(root, "Cargo.lock"))) throw new Error("Cargo.lock is missing")
   const [crate, tool] = ["Cargo.lock", "tools/wb/Cargo.lock"].map(
     (lock) => /name = "wasm-bindgen"\nversion = "([^"]+)"/.exec(readFileSync(join(root, lock), "utf8"))?.[1]
   )
-  if (crate !== tool) throw new Error(`Cargo.lock has wasm-bindgen ${crate}, tools/wb/Cargo.lock has ${tool}: make them agree`)
+  if (crate === tool) return
+  throw new Error(`Cargo.lock has wasm-bindgen ${crate}, tools/wb/Cargo.lock has ${tool}: make them agree`)
 }

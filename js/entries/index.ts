@@ -1,9 +1,9 @@
 // The default: the engine inlined as text, decoded and compiled by the first `open()`.
 
-import engine from "alkstore:engine-base64"
-import { decodeBase64 } from "../base64.js"
+import engine from "alkstore:engine-text"
+import { decodeEngine } from "../engine-text.js"
 import { setSource } from "../load.js"
 
-setSource(() => decodeBase64(engine))
+setSource(() => decodeEngine(engine))
 
 export * from "./api.js"

@@ -1,6 +1,6 @@
 // Modules that only the build or the platform provides.
 
-declare module "alkstore:engine-base64" {
+declare module "alkstore:engine-text" {
   const text: string
   export default text
 }

@@ -21,7 +21,9 @@ export function run(command, args, { env = {}, cwd = root, live = false } = {}) 
     child.stdout.setEncoding("utf8").on("data", take)
     child.stderr.setEncoding("utf8").on("data", take)
     child.on("error", (error) => reject(new Error(`cannot start ${command}: ${error.message}`)))
-    child.on("close", (code, signal) => resolve({ code: code ?? 1, output: signal ? `${output}\nended by ${signal}` : output }))
+    child.on("close", (code, signal) => {
+      resolve(signal ? { code: 1, output: `${output}\nended by ${signal}` } : { code, output })
+    })
   })
 }
 

@@ -29,7 +29,7 @@ async function fakeTimers() {
 async function browser({ skip }) {
   const { missing, browser, version } = await chromium()
   if (missing) return skip("JavaScript in Chromium", missing)
-  return vitest(`JavaScript in Chromium ${version}`, "vitest.browser.config.mjs", [], { CHROMIUM: browser })
+  return vitest(`JavaScript in Chromium ${version}`, "vitest.browser.config.mjs", { CHROMIUM: browser })
 }
 
 function files(folder, ending) {

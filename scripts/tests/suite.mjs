@@ -27,30 +27,26 @@ export function check(title, command, args, env) {
 
 /** Cargo's test harness, and the runner of wasm tests: one result line for each test binary. */
 export function cargoTests(title, args, env) {
-  return suite(title, "cargo", ["test", "--locked", "--target-dir", "target", ...args], {
-    env,
-    count: (output) => sum([...output.matchAll(/test result: .*?(\d+) passed; (\d+) failed/g)].map(([, p, f]) => result(p, f)))
-  })
+  const count = (output) => {
+    const lines = output.matchAll(/test result: .*?(\d+) passed; (\d+) failed/g)
+    return sum(Array.from(lines, ([, passed, failed]) => result(passed, failed)))
+  }
+  return suite(title, "cargo", ["test", "--locked", "--target-dir", "target", ...args], { count, env })
 }
 
-/** Vitest, with the projects of `config`. */
-export function vitest(title, config, args = [], env) {
-  const report = join(root, "target", `vitest-${title.replaceAll(/\W+/g, "-")}.json`)
-  rmSync(report, { force: true })
+/** Vitest, with the tests of `config`. */
+export function vitest(title, config, env) {
+  const report = reportFile(config)
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`]
-  return suite(title, process.execPath, [bin("vitest", "vitest.mjs"), "run", "--config", config, ...reporters, ...args], {
-    env,
-    count: () => fromReport(report)
-  })
+  const command = [bin("vitest", "vitest.mjs"), "run", "--config", config, ...reporters]
+  return suite(title, process.execPath, command, { count: () => fromReport(report), env })
 }
 
 /** Jest, with the tests of `config`. */
-export function jest(title, config, args = []) {
-  const report = join(root, "target", `jest-${title.replaceAll(/\W+/g, "-")}.json`)
-  rmSync(report, { force: true })
-  return suite(title, process.execPath, [bin("jest", "bin/jest.js"), "--config", config, "--json", `--outputFile=${report}`, ...args], {
-    count: () => fromReport(report)
-  })
+export function jest(title, config) {
+  const report = reportFile(config)
+  const command = [bin("jest", "bin/jest.js"), "--config", config, "--json", `--outputFile=${report}`]
+  return suite(title, process.execPath, command, { count: () => fromReport(report) })
 }
 
 /** Node's own test runner. */
@@ -79,6 +75,12 @@ const ONE_FAILED = { passed: 0, failed: 1 }
 
 function result(passed, failed) {
   return { passed: Number(passed), failed: Number(failed) }
+}
+
+function reportFile(config) {
+  const file = join(root, "target", `${config}.json`)
+  rmSync(file, { force: true })
+  return file
 }
 
 // Without a report the program did not get as far as running tests; the caller counts that as a failure.

@@ -96,6 +96,15 @@ pub struct Claim {
     pub number: u64,
 }
 
+/// A job that was handed out, with its payload. [`Job::claim`] is what settles it.
+#[derive(Clone, Debug)]
+pub struct ClaimedJob<P> {
+    /// The row, as claimed.
+    pub job: Rc<Job>,
+    /// What it carries.
+    pub payload: P,
+}
+
 /// What may be done with a job at an instant. Every index over jobs is an index over places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {

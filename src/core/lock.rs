@@ -28,11 +28,7 @@ impl LockRow {
     }
 }
 
-/// Checks how long a lock is to be held.
-///
-/// # Errors
-/// [`Error::InvalidArgument`] unless it is at least a millisecond.
-pub fn check_ttl(ttl: Duration) -> Result<Duration, Error> {
+fn check_ttl(ttl: Duration) -> Result<Duration, Error> {
     if ttl.is_positive() { Ok(ttl) } else { Err(Error::argument("ttl", ttl.as_millis(), "at least 1 ms")) }
 }
 
@@ -48,6 +44,18 @@ pub struct TryLock {
     pub ttl: Duration,
     /// Outcome: whether `owner` holds it now.
     pub granted: bool,
+}
+
+impl TryLock {
+    /// Asks for the lock `name`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidName`], [`Error::ReservedName`]; [`Error::InvalidArgument`] if `ttl` is not positive.
+    pub fn new(name: &str, owner: &str, ttl: Duration) -> Result<Self, Error> {
+        let name = Name::shared("name", name)?;
+        let owner = Name::local("owner", owner)?;
+        Ok(Self { name, owner, ttl: check_ttl(ttl)?, granted: false })
+    }
 }
 
 impl<P> Script<P> for TryLock {
@@ -80,6 +88,16 @@ pub struct Renew {
     pub renewed: bool,
 }
 
+impl Renew {
+    /// Asks for more of the lock `name`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if `ttl` is not positive.
+    pub fn new(name: Name, owner: Name, ttl: Duration) -> Result<Self, Error> {
+        Ok(Self { name, owner, ttl: check_ttl(ttl)?, renewed: false })
+    }
+}
+
 impl<P> Script<P> for Renew {
     fn step(&mut self, view: &mut View<P>) -> Step {
         if !view.answered() {
@@ -104,6 +122,13 @@ pub struct Release {
     pub owner: Name,
     /// Outcome: whether there was an entry of this owner's.
     pub released: bool,
+}
+
+impl Release {
+    /// Gives up the lock `name`.
+    pub const fn new(name: Name, owner: Name) -> Self {
+        Self { name, owner, released: false }
+    }
 }
 
 impl<P> Script<P> for Release {

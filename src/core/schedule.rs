@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use super::error::Error;
 use super::every;
-use super::job::Stamps;
 use super::lock::LockRow;
 use super::name::Name;
 use super::queue::QUEUE_STAMPS;
@@ -98,9 +97,26 @@ pub fn tick(next_fire_at: Timestamp, interval: Duration, now: Timestamp) -> (i64
 #[derive(Debug)]
 pub struct Upsert<P> {
     /// The schedule, checked; its boundary is set by the script, which takes it.
-    pub row: Option<ScheduleRow<P>>,
+    pub row: Option<Box<ScheduleRow<P>>>,
     /// Outcome: why it was refused.
     pub refused: Option<Error>,
+}
+
+impl<P> Upsert<P> {
+    /// Registers the schedule `name`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidName`], [`Error::ReservedName`], [`Error::InvalidArgument`], [`Error::InvalidSpec`], in
+    /// this order.
+    pub fn new(name: &str, spec: &str, queue: &str, payload: P, options: ScheduleOptions) -> Result<Self, Error> {
+        let name = Name::shared("name", name)?;
+        let queue = Name::shared("queue", queue)?;
+        options.check()?;
+        let interval = every::parse(spec)?;
+        let next_fire_at = Timestamp::default();
+        let row = ScheduleRow { name, spec: spec.into(), interval, queue, payload, options, next_fire_at };
+        Ok(Self { row: Some(Box::new(row)), refused: None })
+    }
 }
 
 impl<P> Script<P> for Upsert<P> {
@@ -136,6 +152,16 @@ pub struct Unschedule {
     pub found: bool,
 }
 
+impl Unschedule {
+    /// Removes the schedule `name`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidName`], [`Error::ReservedName`].
+    pub fn new(name: &str) -> Result<Self, Error> {
+        Ok(Self { name: Name::shared("name", name)?, found: false })
+    }
+}
+
 impl<P> Script<P> for Unschedule {
     fn step(&mut self, view: &mut View<P>) -> Step {
         if !view.answered() {
@@ -154,7 +180,13 @@ impl<P> Script<P> for Unschedule {
 #[derive(Debug)]
 pub struct ListSchedules<P> {
     /// Outcome.
-    pub schedules: Vec<ScheduleRow<P>>,
+    pub schedules: Vec<Box<ScheduleRow<P>>>,
+}
+
+impl<P> Default for ListSchedules<P> {
+    fn default() -> Self {
+        Self { schedules: Vec::new() }
+    }
 }
 
 impl<P> Script<P> for ListSchedules<P> {
@@ -232,13 +264,13 @@ impl<P: Clone> Script<P> for Lead {
 }
 
 /// Fires a schedule and advances it: one change, so a boundary is fully fired or not at all.
-fn fire<P: Clone>(mut row: ScheduleRow<P>, view: &mut View<P>) {
+fn fire<P: Clone>(mut row: Box<ScheduleRow<P>>, view: &mut View<P>) {
     let (fires, next_fire_at) = tick(row.next_fire_at, row.interval, view.now());
-    let stamps: Stamps = QUEUE_STAMPS;
     let options = row.options.enqueue_options();
     for _ in 0..fires {
         let id = view.take_id();
-        view.insert(options.draft(id, row.queue.clone(), stamps, view.now()), row.payload.clone());
+        let job = options.draft(id, row.queue.clone(), QUEUE_STAMPS, view.now());
+        view.insert(Rc::new(job), row.payload.clone());
     }
     row.next_fire_at = next_fire_at;
     view.changes.push(Change::PutSchedule(row));

@@ -3,6 +3,8 @@
 //! Staging takes an id for good (a transaction that rolls back leaves a gap) and reads the clock;
 //! nothing else reaches the storage before the commit, so an open transaction blocks nobody.
 
+use std::rc::Rc;
+
 use super::job::{Job, Stamps};
 use super::name::Name;
 use super::queue::enqueue::EnqueueOptions;
@@ -14,7 +16,7 @@ use super::view::View;
 #[derive(Clone, Debug)]
 pub struct Staged {
     /// The row as it will be.
-    pub job: Job,
+    pub job: Rc<Job>,
     /// [`Meta::moved_back`](super::clock::Meta::moved_back) when it was staged.
     moved_back: Duration,
 }
@@ -36,7 +38,7 @@ impl<P> Script<P> for Stage {
     fn step(&mut self, view: &mut View<P>) -> Step {
         let id = view.take_id();
         let job = self.options.draft(id, self.queue.clone(), self.stamps, view.now());
-        self.staged = Some(Staged { job, moved_back: view.meta.moved_back });
+        self.staged = Some(Staged { job: Rc::new(job), moved_back: view.meta.moved_back });
         Step::Done
     }
 }
@@ -53,7 +55,10 @@ impl<P> Script<P> for Commit<P> {
         let moved_back = view.meta.moved_back.as_millis();
         for (Staged { mut job, moved_back: then }, payload) in self.staged.drain(..) {
             // A clock that was corrected since moved everybody else's deadlines: these go along.
-            job.move_back(Duration::from_millis(moved_back.saturating_sub(then.as_millis())));
+            let step = Duration::from_millis(moved_back.saturating_sub(then.as_millis()));
+            if step.is_positive() {
+                Rc::make_mut(&mut job).move_back(step);
+            }
             view.insert(job, payload);
         }
         Step::Done

@@ -1,5 +1,7 @@
 //! What a script sees and writes: the answer to its last question, and its change set.
 
+use std::rc::Rc;
+
 use super::clock::Meta;
 use super::job::{Job, JobId};
 use super::lock::LockRow;
@@ -8,13 +10,14 @@ use super::queue::inspect::Tally;
 use super::schedule::ScheduleRow;
 use super::time::Timestamp;
 
-/// A write. Payloads are handles: written once with their job, deleted with it, never looked at.
+/// A write. Rows are values: a changed one is another. Payloads are handles: written once with their
+/// job, deleted with it, never looked at.
 #[derive(Clone, Debug)]
 pub enum Change<P> {
     /// A new job.
-    Insert(Job, P),
+    Insert(Rc<Job>, P),
     /// A job's row; its payload stays.
-    Update(Job),
+    Update(Rc<Job>),
     /// A job and its payload go.
     Remove {
         /// The job's queue.
@@ -27,7 +30,7 @@ pub enum Change<P> {
     /// A lock's entry goes.
     RemoveLock(Name),
     /// A schedule, with its payload.
-    PutSchedule(ScheduleRow<P>),
+    PutSchedule(Box<ScheduleRow<P>>),
     /// A schedule goes.
     RemoveSchedule(Name),
 }
@@ -51,11 +54,11 @@ pub struct View<P> {
     /// What the storage remembers as a whole. A storage writes it back if it differs.
     pub meta: Meta,
     /// Jobs, as the scope says.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<Rc<Job>>,
     /// The payloads of `jobs`, in the same order, where the scope gives them.
     pub payloads: Vec<P>,
     /// Jobs that a claim moves to dead.
-    pub spent: Vec<Job>,
+    pub spent: Vec<Rc<Job>>,
     /// Dead jobs past their retention.
     pub aged: Vec<JobId>,
     /// How many jobs there are.
@@ -65,7 +68,7 @@ pub struct View<P> {
     /// A lock's entry.
     pub lock: Option<LockRow>,
     /// Schedules.
-    pub schedules: Vec<ScheduleRow<P>>,
+    pub schedules: Vec<Box<ScheduleRow<P>>>,
     /// What the script has written, in order.
     pub changes: Vec<Change<P>>,
     /// Who should look again once this is committed.
@@ -136,13 +139,13 @@ impl<P> View<P> {
     }
 
     /// Adds a job.
-    pub fn insert(&mut self, job: Job, payload: P) {
+    pub fn insert(&mut self, job: Rc<Job>, payload: P) {
         self.wake_queue(&job.queue);
         self.changes.push(Change::Insert(job, payload));
     }
 
     /// Writes a job's row.
-    pub fn update(&mut self, job: Job) {
+    pub fn update(&mut self, job: Rc<Job>) {
         self.changes.push(Change::Update(job));
     }
 

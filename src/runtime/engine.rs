@@ -10,7 +10,7 @@ use super::outbox::Outbox;
 use super::queue::Queue;
 use super::store::Store;
 use super::transaction::Transaction;
-use crate::core::lock::{TryLock, check_ttl};
+use crate::core::lock::TryLock;
 use crate::core::queue::{QUEUE_STAMPS, QueueOptions};
 use crate::core::{Duration, Entropy, Error, Name, Script, outbox};
 
@@ -84,9 +84,7 @@ impl<S: Store, H: Host> Engine<S, H> {
     /// # Errors
     /// [`Error::InvalidName`], [`Error::ReservedName`]; [`Error::InvalidArgument`] if `ttl` is not positive.
     pub async fn try_lock(&self, name: &str, owner: &str, ttl: Duration) -> Result<Option<Lock<S, H>>, Error> {
-        let name = Name::shared("name", name)?;
-        let owner = Name::local("owner", owner)?;
-        let mut script = TryLock { name, owner, ttl: check_ttl(ttl)?, granted: false };
+        let mut script = TryLock::new(name, owner, ttl)?;
         self.run(&mut script).await?;
         let TryLock { name, owner, granted, .. } = script;
         Ok(granted.then(|| Lock::new(self.clone(), name, owner)))
@@ -118,14 +116,26 @@ impl<S: Store, H: Host> Engine<S, H> {
         self.shared.closed.is_set()
     }
 
-    pub(super) fn check_open(&self) -> Result<(), Error> {
+    pub(crate) fn check_open(&self) -> Result<(), Error> {
         if self.is_closed() { Err(Error::Closed) } else { Ok(()) }
     }
 
     /// Runs one operation in a storage transaction of its own.
-    pub(super) async fn run(&self, script: &mut dyn Script<S::Payload>) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// [`Error::Closed`]; the storage's.
+    pub async fn run(&self, script: &mut dyn Script<S::Payload>) -> Result<(), Error> {
         self.check_open()?;
         self.run_even_closed(script).await
+    }
+
+    /// The same, done before it returns, on a storage that never waits; `None` on one that may, and
+    /// then nothing has happened.
+    pub fn run_now(&self, script: &mut dyn Script<S::Payload>) -> Option<Result<(), Error>> {
+        match self.check_open() {
+            Ok(()) => self.shared.store.transact_now(&self.shared.host, &mut [script]),
+            Err(error) => Some(Err(error)),
+        }
     }
 
     /// What loops need to give back what they hold.
@@ -133,7 +143,12 @@ impl<S: Store, H: Host> Engine<S, H> {
         self.shared.store.transact(&self.shared.host, &mut [script]).await
     }
 
-    pub(super) fn random_bits(&self) -> u64 {
+    /// What the store was opened with.
+    pub fn host(&self) -> &H {
+        &self.shared.host
+    }
+
+    pub(crate) fn random_bits(&self) -> u64 {
         self.shared.entropy.borrow_mut().bits()
     }
 

@@ -6,6 +6,7 @@
 //! per such step.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use crate::core::queue::inspect::Tally;
 use crate::core::{Duration, Job, JobId, Place, State, Timestamp, View};
@@ -15,7 +16,7 @@ type Key = (i64, i64, JobId);
 
 #[derive(Debug)]
 struct Entry<P> {
-    job: Job,
+    job: Rc<Job>,
     payload: P,
     place: Place,
 }
@@ -23,7 +24,7 @@ struct Entry<P> {
 /// The rows of one queue.
 #[derive(Debug)]
 pub(super) struct Lane<P> {
-    rows: BTreeMap<JobId, Box<Entry<P>>>,
+    rows: BTreeMap<JobId, Entry<P>>,
     index: Index,
     /// The instant that all places are true for.
     settled: Timestamp,
@@ -106,13 +107,13 @@ impl<P: Clone> Lane<P> {
         }
     }
 
-    pub(super) fn insert(&mut self, job: Job, payload: P, now: Timestamp) {
+    pub(super) fn insert(&mut self, job: Rc<Job>, payload: P, now: Timestamp) {
         let place = job.place(now);
         self.index.add(&job, place);
-        self.rows.insert(job.id, Box::new(Entry { job, payload, place }));
+        self.rows.insert(job.id, Entry { job, payload, place });
     }
 
-    pub(super) fn update(&mut self, job: Job, now: Timestamp) {
+    pub(super) fn update(&mut self, job: Rc<Job>, now: Timestamp) {
         if let Some(entry) = self.rows.get_mut(&job.id) {
             self.index.remove(&entry.job, entry.place);
             entry.job = job;
@@ -134,7 +135,7 @@ impl<P: Clone> Lane<P> {
     pub(super) fn move_back(&mut self, step: Duration, now: Timestamp) {
         self.index = Index { crossed: now, ..Index::default() };
         for entry in self.rows.values_mut() {
-            entry.job.move_back(step);
+            Rc::make_mut(&mut entry.job).move_back(step);
             entry.place = entry.job.place(now);
             self.index.add(&entry.job, entry.place);
         }
@@ -145,7 +146,7 @@ impl<P: Clone> Lane<P> {
 
     pub(super) fn job(&self, id: JobId, payload: bool, view: &mut View<P>) {
         if let Some(entry) = self.rows.get(&id) {
-            view.jobs.push(entry.job.clone());
+            view.jobs.push(Rc::clone(&entry.job));
             if payload {
                 view.payloads.push(entry.payload.clone());
             }
@@ -154,7 +155,7 @@ impl<P: Clone> Lane<P> {
 
     pub(super) fn head(&self, n: usize, view: &mut View<P>) {
         let spent = self.index.spent.range(..=until(view.now()));
-        view.spent.extend(spent.filter_map(|(_, _, id)| self.rows.get(id)).map(|entry| entry.job.clone()));
+        view.spent.extend(spent.filter_map(|(_, _, id)| self.rows.get(id)).map(|entry| Rc::clone(&entry.job)));
         for (_, _, id) in self.index.ready.iter().take(n) {
             self.job(*id, true, view);
         }
@@ -184,7 +185,7 @@ impl<P: Clone> Lane<P> {
         }
         let rows = self.rows.range(first..).map(|(_, entry)| entry);
         for entry in rows.filter(|entry| state.is_none_or(|state| entry.job.state == state)).take(limit) {
-            view.jobs.push(entry.job.clone());
+            view.jobs.push(Rc::clone(&entry.job));
             view.payloads.push(entry.payload.clone());
         }
     }

@@ -3,7 +3,7 @@
 use super::engine::Engine;
 use super::host::Host;
 use super::store::Store;
-use crate::core::lock::{Release, Renew, check_ttl};
+use crate::core::lock::{Release, Renew};
 use crate::core::{Duration, Error, Name};
 
 /// A lock that was granted; see [`Engine::try_lock`]. Dropping it releases nothing: the lease ends
@@ -36,8 +36,7 @@ impl<S: Store, H: Host> Lock<S, H> {
     /// # Errors
     /// [`Error::InvalidArgument`] if `ttl` is not positive, for a lapsed lock too.
     pub async fn renew(&self, ttl: Duration) -> Result<bool, Error> {
-        let ttl = check_ttl(ttl)?;
-        let mut script = Renew { name: self.name.clone(), owner: self.owner.clone(), ttl, renewed: false };
+        let mut script = Renew::new(self.name.clone(), self.owner.clone(), ttl)?;
         self.engine.run(&mut script).await?;
         Ok(script.renewed)
     }
@@ -48,7 +47,7 @@ impl<S: Store, H: Host> Lock<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn release(&self) -> Result<bool, Error> {
-        let mut script = Release { name: self.name.clone(), owner: self.owner.clone(), released: false };
+        let mut script = Release::new(self.name.clone(), self.owner.clone());
         self.engine.run(&mut script).await?;
         Ok(script.released)
     }

@@ -12,9 +12,9 @@ use crate::core::clock::Meta;
 use crate::core::queue::inspect::Tally;
 use crate::core::{Change, Duration, Error, LockRow, Name, ScheduleRow, Scope, Script, Step, Timestamp, View};
 
-/// How many empty queues keep their indexes, so that a queue that is drained and filled in turn costs
-/// nothing; beyond that all empty ones are forgotten.
-const LANES_IDLE_MAX: usize = 1024;
+/// How often queues run empty before the empty ones are forgotten: so many at the most are kept, and
+/// one that is drained and filled in turn costs nothing.
+const LANES_EMPTIED_MAX: usize = 1024;
 
 /// Keeps everything in memory. Its operations resolve at the first poll.
 #[derive(Debug)]
@@ -55,19 +55,11 @@ impl<P: Clone> Store for MemoryStore<P> {
     type Payload = P;
 
     async fn transact(&self, clock: &dyn Clock, scripts: &mut [&mut dyn Script<P>]) -> Result<(), Error> {
-        let mut view = self.inner.view.take().unwrap_or_default();
-        // Read before the first script runs: from there on nothing can fail.
-        let result = scripts.iter().map(|_| clock.now()).collect::<Result<Vec<_>, _>>();
-        if let Ok(instants) = &result {
-            for (script, now) in scripts.iter_mut().zip(instants) {
-                self.run(*script, *now, &mut view);
-            }
-        }
-        for topic in view.wakes.drain(..) {
-            self.inner.wakes.wake(&topic);
-        }
-        self.inner.view.replace(Some(view));
-        result.map(drop)
+        self.run_all(clock, scripts)
+    }
+
+    fn transact_now(&self, clock: &dyn Clock, scripts: &mut [&mut dyn Script<P>]) -> Option<Result<(), Error>> {
+        Some(self.run_all(clock, scripts))
     }
 
     fn wakes(&self) -> &Wakes {
@@ -76,6 +68,21 @@ impl<P: Clone> Store for MemoryStore<P> {
 }
 
 impl<P: Clone> MemoryStore<P> {
+    // One copy of it, wherever it is called from.
+    #[inline(never)]
+    fn run_all(&self, clock: &dyn Clock, scripts: &mut [&mut dyn Script<P>]) -> Result<(), Error> {
+        let now = clock.now()?;
+        let mut view = self.inner.view.take().unwrap_or_default();
+        for script in scripts {
+            self.run(*script, now, &mut view);
+        }
+        for topic in view.wakes.drain(..) {
+            self.inner.wakes.wake(&topic);
+        }
+        self.inner.view.replace(Some(view));
+        Ok(())
+    }
+
     fn run(&self, script: &mut dyn Script<P>, now: Timestamp, view: &mut View<P>) {
         let meta = self.inner.rows.borrow_mut().observe(now);
         view.begin(now, meta);
@@ -94,7 +101,8 @@ impl<P: Clone> MemoryStore<P> {
 struct Rows<P> {
     meta: Meta,
     lanes: BTreeMap<Name, Box<Lane<P>>>,
-    lanes_idle: usize,
+    /// How often a queue has run empty since empty ones were last forgotten.
+    emptied: usize,
     locks: BTreeMap<Name, Box<LockRow>>,
     schedules: Schedules<P>,
 }
@@ -104,7 +112,7 @@ impl<P> Default for Rows<P> {
         Self {
             meta: Meta::default(),
             lanes: BTreeMap::new(),
-            lanes_idle: 0,
+            emptied: 0,
             locks: BTreeMap::new(),
             schedules: Schedules::default(),
         }
@@ -127,14 +135,9 @@ impl<P: Clone> Rows<P> {
         for change in view.changes.drain(..) {
             match change {
                 Change::Insert(job, payload) => {
-                    let lane = self.lane(&job.queue, now);
-                    let was_empty = lane.is_empty();
-                    lane.insert(job, payload, now);
-                    if was_empty {
-                        self.lanes_idle = self.lanes_idle.saturating_sub(1);
-                    }
+                    self.lane(&job.queue.clone(), now).insert(job, payload, now);
                 }
-                Change::Update(job) => self.lane(&job.queue, now).update(job, now),
+                Change::Update(job) => self.lane(&job.queue.clone(), now).update(job, now),
                 Change::Remove { queue, id } => {
                     let lane = self.lane(&queue, now);
                     if lane.remove(id) && lane.is_empty() {
@@ -151,19 +154,16 @@ impl<P: Clone> Rows<P> {
 
     /// The lane of a queue, settled; made if there is none.
     fn lane(&mut self, queue: &Name, now: Timestamp) -> &mut Lane<P> {
-        if !self.lanes.contains_key(queue) {
-            self.lanes_idle = self.lanes_idle.saturating_add(1);
-        }
         let lane = self.lanes.entry(queue.clone()).or_default();
         lane.settle(now);
         lane
     }
 
     fn retire_lane(&mut self) {
-        self.lanes_idle = self.lanes_idle.saturating_add(1);
-        if self.lanes_idle > LANES_IDLE_MAX {
+        self.emptied = self.emptied.saturating_add(1);
+        if self.emptied >= LANES_EMPTIED_MAX {
             self.lanes.retain(|_, lane| !lane.is_empty());
-            self.lanes_idle = 0;
+            self.emptied = 0;
         }
     }
 
@@ -171,8 +171,8 @@ impl<P: Clone> Rows<P> {
         let now = view.now();
         match scope {
             Scope::Lock { name } => view.lock = self.locks.get(&name).map(|lock| (**lock).clone()),
-            Scope::Schedule { name } => view.schedules.extend(self.schedules.rows.get(&name).map(|row| (**row).clone())),
-            Scope::Schedules => view.schedules.extend(self.schedules.rows.values().map(|row| (**row).clone())),
+            Scope::Schedule { name } => view.schedules.extend(self.schedules.rows.get(&name).cloned()),
+            Scope::Schedules => view.schedules.extend(self.schedules.rows.values().cloned()),
             Scope::DueSchedules => self.schedules.due(view),
             Scope::NextBoundary => view.deadline = self.schedules.by_boundary.first().map(|(at, _)| *at),
             Scope::Job { queue, id, payload } => self.with_lane(&queue, now, |lane| lane.job(id, payload, view)),
@@ -219,11 +219,11 @@ impl<P> Default for Schedules<P> {
 }
 
 impl<P: Clone> Schedules<P> {
-    fn put(&mut self, row: ScheduleRow<P>) {
+    fn put(&mut self, row: Box<ScheduleRow<P>>) {
         self.remove(&row.name);
         self.by_boundary.insert((row.next_fire_at, row.name.clone()));
         self.by_previous.insert((row.next_fire_at.minus(row.interval), row.name.clone()));
-        self.rows.insert(row.name.clone(), Box::new(row));
+        self.rows.insert(row.name.clone(), row);
     }
 
     fn remove(&mut self, name: &Name) {
@@ -241,14 +241,14 @@ impl<P: Clone> Schedules<P> {
         for (_, name) in due.chain(too_far) {
             names.insert((Timestamp::default(), name.clone()));
         }
-        view.schedules.extend(names.iter().filter_map(|(_, name)| self.rows.get(name)).map(|row| (**row).clone()));
+        view.schedules.extend(names.iter().filter_map(|(_, name)| self.rows.get(name)).cloned());
     }
 
     fn move_back(&mut self, step: Duration) {
         let Self { rows, .. } = std::mem::take(self);
         for mut row in rows.into_values() {
             row.move_back(step);
-            self.put(*row);
+            self.put(row);
         }
     }
 }

@@ -22,7 +22,7 @@ pub use lock::Lock;
 pub use manual_clock::{ManualClock, SETTLE_TURNS, Sleep};
 pub use memory::MemoryStore;
 pub use outbox::Outbox;
-pub use queue::{ClaimedJob, Queue};
+pub use queue::Queue;
 pub use schedules::ScheduleInfo;
 pub use store::Store;
 pub use transaction::Transaction;

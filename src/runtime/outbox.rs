@@ -3,9 +3,9 @@
 use std::ops::Deref;
 
 use super::host::Host;
-use super::queue::{ClaimedJob, Queue};
+use super::queue::Queue;
 use super::store::Store;
-use crate::core::Error;
+use crate::core::{ClaimedJob, Error};
 
 /// An outbox: a [`Queue`] under a name of the engine's own, stamped for delivery over a network
 /// (visibility timeout 60 s, 5 attempts, backoff base 5 s).

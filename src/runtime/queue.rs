@@ -1,6 +1,5 @@
 //! A queue's handle.
 
-use std::collections::BTreeSet;
 use std::pin::pin;
 use std::rc::Rc;
 
@@ -8,8 +7,7 @@ use super::engine::Engine;
 use super::flag::{StopToken, first_of};
 use super::host::{Host, TIMER_SLEEP_MAX, WALL_SLEEP_MAX};
 use super::store::Store;
-use crate::core::deadline::Deadline;
-use crate::core::job::Stamps;
+use crate::core::job::{ClaimedJob, Stamps};
 use crate::core::queue::ack::{Ack, AckBatch};
 use crate::core::queue::cancel::Cancel;
 use crate::core::queue::claim::ClaimJobs;
@@ -20,16 +18,7 @@ use crate::core::queue::heartbeat::Heartbeat;
 use crate::core::queue::inspect::{Get, List, NextClaim, Stats, Tally};
 use crate::core::queue::retry::Retry;
 use crate::core::queue::sweep::Sweep;
-use crate::core::{Claim, Duration, Error, Job, JobId, Name, State, Timestamp, Topic};
-
-/// A job that was handed out, with its payload. [`Job::claim`] is what settles it.
-#[derive(Clone, Debug)]
-pub struct ClaimedJob<P> {
-    /// The row, as claimed.
-    pub job: Job,
-    /// What it carries.
-    pub payload: P,
-}
+use crate::core::{Claim, Duration, Error, Job, JobId, Name, State, Topic};
 
 /// A queue, and the options that its jobs are stamped with.
 ///
@@ -55,13 +44,13 @@ impl<S: Store, H: Host> Queue<S, H> {
     }
 
     /// The queue's name.
-    pub fn name(&self) -> &str {
+    pub const fn name(&self) -> &Name {
         &self.name
     }
 
-    /// A claim of one of this queue's jobs, put together again from its parts.
-    pub fn claim_of(&self, id: JobId, number: u64) -> Claim {
-        Claim { queue: self.name.clone(), id, number }
+    /// What jobs enqueued through this handle are stamped with.
+    pub const fn stamps(&self) -> Stamps {
+        self.stamps
     }
 
     /// Adds a job and returns its id.
@@ -69,9 +58,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// [`Error::InvalidArgument`] if a count is not a safe integer.
     pub async fn enqueue(&self, payload: S::Payload, options: &EnqueueOptions) -> Result<JobId, Error> {
-        options.check()?;
-        let (queue, stamps) = (self.name.clone(), self.stamps);
-        let mut script = Enqueue { queue, stamps, options: *options, payload: Some(payload), id: 0 };
+        let mut script = Enqueue::new(self.name.clone(), self.stamps, *options, payload)?;
         self.engine.run(&mut script).await?;
         Ok(script.id)
     }
@@ -81,8 +68,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// [`Error::InvalidName`] if `worker` is blank.
     pub async fn claim_one(&self, worker: &str) -> Result<Option<ClaimedJob<S::Payload>>, Error> {
-        let worker = Name::local("workerId", worker)?;
-        Ok(self.claim(worker, 1).await?.pop().map(|(job, payload)| ClaimedJob { job, payload }))
+        Ok(self.claim_batch(worker, 1).await?.pop())
     }
 
     /// Hands out up to `n` claimable jobs, in claim order: priority, then ready time, then id. Zero
@@ -91,17 +77,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// [`Error::InvalidName`] if `worker` is blank.
     pub async fn claim_batch(&self, worker: &str, n: usize) -> Result<Vec<ClaimedJob<S::Payload>>, Error> {
-        let worker = Name::local("workerId", worker)?;
-        let claimed = self.claim(worker, n).await?;
-        Ok(claimed.into_iter().map(|(job, payload)| ClaimedJob { job, payload }).collect())
-    }
-
-    async fn claim(&self, worker: Name, n: usize) -> Result<Vec<(Job, S::Payload)>, Error> {
-        if n == 0 {
-            self.engine.check_open()?;
-            return Ok(Vec::new());
-        }
-        let mut script = ClaimJobs { queue: self.name.clone(), worker, n, claimed: Vec::new() };
+        let mut script = ClaimJobs::new(self.name.clone(), Name::local("workerId", worker)?, n);
         self.engine.run(&mut script).await?;
         Ok(script.claimed)
     }
@@ -111,7 +87,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn ack(&self, claim: Claim) -> Result<bool, Error> {
-        let mut script = Ack { claim, landed: false };
+        let mut script = Ack::new(claim);
         self.engine.run(&mut script).await?;
         Ok(script.landed)
     }
@@ -122,8 +98,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn retry(&self, claim: Claim, error: Option<&str>, delay: Option<Duration>) -> Result<bool, Error> {
-        let bits = self.engine.random_bits();
-        let mut script = Retry { claim, error: error.map(Rc::from), delay, bits, landed: false };
+        let mut script = Retry::new(claim, error, delay, self.engine.random_bits());
         self.engine.run(&mut script).await?;
         Ok(script.landed)
     }
@@ -133,7 +108,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn fail(&self, claim: Claim, error: Option<&str>) -> Result<bool, Error> {
-        let mut script = Fail { claim, error: error.map(Rc::from), landed: false };
+        let mut script = Fail::new(claim, error);
         self.engine.run(&mut script).await?;
         Ok(script.landed)
     }
@@ -144,7 +119,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn heartbeat(&self, claim: Claim, extend: Duration) -> Result<bool, Error> {
-        let mut script = Heartbeat { claim, extend, landed: false };
+        let mut script = Heartbeat::new(claim, extend);
         self.engine.run(&mut script).await?;
         Ok(script.landed)
     }
@@ -154,7 +129,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn ack_batch(&self, ids: &[JobId]) -> Result<usize, Error> {
-        let mut script = AckBatch { queue: self.name.clone(), ids: each_once(ids), acked: 0 };
+        let mut script = AckBatch::new(self.name.clone(), ids);
         self.engine.run(&mut script).await?;
         Ok(script.acked)
     }
@@ -164,7 +139,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn cancel(&self, id: JobId) -> Result<bool, Error> {
-        let mut script = Cancel { queue: self.name.clone(), id, cancelled: false };
+        let mut script = Cancel::new(self.name.clone(), id);
         self.engine.run(&mut script).await?;
         Ok(script.cancelled)
     }
@@ -173,8 +148,8 @@ impl<S: Store, H: Host> Queue<S, H> {
     ///
     /// # Errors
     /// Only the storage's.
-    pub async fn get(&self, id: JobId) -> Result<Option<(Job, S::Payload)>, Error> {
-        let mut script = Get { queue: self.name.clone(), id, found: None };
+    pub async fn get(&self, id: JobId) -> Result<Option<(Rc<Job>, S::Payload)>, Error> {
+        let mut script = Get::new(self.name.clone(), id);
         self.engine.run(&mut script).await?;
         Ok(script.found)
     }
@@ -188,8 +163,8 @@ impl<S: Store, H: Host> Queue<S, H> {
         state: Option<State>,
         after: JobId,
         limit: usize,
-    ) -> Result<Vec<(Job, S::Payload)>, Error> {
-        let mut script = List { queue: self.name.clone(), state, after, limit, page: Vec::new() };
+    ) -> Result<Vec<(Rc<Job>, S::Payload)>, Error> {
+        let mut script = List::new(self.name.clone(), state, after, limit);
         self.engine.run(&mut script).await?;
         Ok(script.page)
     }
@@ -199,7 +174,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn stats(&self) -> Result<Tally, Error> {
-        let mut script = Stats { queue: self.name.clone(), tally: Tally::default() };
+        let mut script = Stats::new(self.name.clone());
         self.engine.run(&mut script).await?;
         Ok(script.tally)
     }
@@ -209,7 +184,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn redrive(&self, ids: Option<&[JobId]>) -> Result<usize, Error> {
-        let mut script = Redrive { queue: self.name.clone(), ids: ids.map(each_once), redriven: 0 };
+        let mut script = Redrive::new(self.name.clone(), ids);
         self.engine.run(&mut script).await?;
         Ok(script.redriven)
     }
@@ -219,7 +194,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn purge(&self, ids: Option<&[JobId]>) -> Result<usize, Error> {
-        let mut script = Purge { queue: self.name.clone(), ids: ids.map(each_once), purged: 0 };
+        let mut script = Purge::new(self.name.clone(), ids);
         self.engine.run(&mut script).await?;
         Ok(script.purged)
     }
@@ -230,7 +205,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn sweep_expired(&self) -> Result<usize, Error> {
-        let mut script = Sweep { queue: self.name.clone(), swept: 0 };
+        let mut script = Sweep::new(self.name.clone());
         self.engine.run(&mut script).await?;
         Ok(script.swept)
     }
@@ -249,8 +224,7 @@ impl<S: Store, H: Host> Queue<S, H> {
                 return Ok(false);
             }
             let listener = shared.store.wakes().listen(Topic::Queue(self.name.clone()));
-            let now = Timestamp::default();
-            let mut script = NextClaim { queue: self.name.clone(), deadline: Deadline::Idle, now };
+            let mut script = NextClaim::new(self.name.clone());
             self.engine.run_even_closed(&mut script).await?;
             let nap = match script.deadline.wait(script.now) {
                 Some(Duration::ZERO) => return Ok(true),
@@ -263,13 +237,4 @@ impl<S: Store, H: Host> Queue<S, H> {
             first_of([stopped.as_mut(), closed.as_mut(), woken.as_mut(), sleep.as_mut()]).await;
         }
     }
-}
-
-fn each_once(ids: &[JobId]) -> Vec<JobId> {
-    // The shape of set that the lanes have: in wasm a sort is code of its own.
-    let mut set = BTreeSet::new();
-    for id in ids {
-        set.insert((0_i64, 0_i64, *id));
-    }
-    set.into_iter().map(|(_, _, id)| id).collect()
 }

@@ -11,7 +11,7 @@ use crate::core::lock::Release;
 use crate::core::schedule::{
     LEADER_LOCK, Lead, ListSchedules, RENEW_EVERY, ScheduleOptions, ScheduleRow, Unschedule, Upsert,
 };
-use crate::core::{Duration, Error, Name, Timestamp, Topic, every};
+use crate::core::{Duration, Error, Name, Timestamp, Topic};
 
 /// A schedule as it is registered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,9 +28,9 @@ pub struct ScheduleInfo {
     pub next_fire_at: Timestamp,
 }
 
-impl<P> From<ScheduleRow<P>> for ScheduleInfo {
-    fn from(row: ScheduleRow<P>) -> Self {
-        let ScheduleRow { name, spec, queue, options, next_fire_at, .. } = row;
+impl<P> From<Box<ScheduleRow<P>>> for ScheduleInfo {
+    fn from(row: Box<ScheduleRow<P>>) -> Self {
+        let ScheduleRow { name, spec, queue, options, next_fire_at, .. } = *row;
         Self { name, spec, queue, options, next_fire_at }
     }
 }
@@ -51,13 +51,7 @@ impl<S: Store, H: Host> Engine<S, H> {
         payload: S::Payload,
         options: ScheduleOptions,
     ) -> Result<(), Error> {
-        let name = Name::shared("name", name)?;
-        let queue = Name::shared("queue", queue)?;
-        options.check()?;
-        let interval = every::parse(spec)?;
-        let next_fire_at = Timestamp::default();
-        let row = ScheduleRow { name, spec: spec.into(), interval, queue, payload, options, next_fire_at };
-        let mut script = Upsert { row: Some(row), refused: None };
+        let mut script = Upsert::new(name, spec, queue, payload, options)?;
         self.run(&mut script).await?;
         script.refused.map_or(Ok(()), Err)
     }
@@ -67,7 +61,7 @@ impl<S: Store, H: Host> Engine<S, H> {
     /// # Errors
     /// [`Error::InvalidName`], [`Error::ReservedName`].
     pub async fn unschedule(&self, name: &str) -> Result<bool, Error> {
-        let mut script = Unschedule { name: Name::shared("name", name)?, found: false };
+        let mut script = Unschedule::new(name)?;
         self.run(&mut script).await?;
         Ok(script.found)
     }
@@ -77,7 +71,7 @@ impl<S: Store, H: Host> Engine<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn schedules(&self) -> Result<Vec<ScheduleInfo>, Error> {
-        let mut script = ListSchedules { schedules: Vec::new() };
+        let mut script = ListSchedules::default();
         self.run(&mut script).await?;
         Ok(script.schedules.into_iter().map(ScheduleInfo::from).collect())
     }
@@ -103,7 +97,7 @@ impl<S: Store, H: Host> Engine<S, H> {
         let leads = self.lead(&owner, stop, standby).await?;
         if leads {
             let name = Name::local("name", LEADER_LOCK)?;
-            self.run_even_closed(&mut Release { name, owner, released: false }).await?;
+            self.run_even_closed(&mut Release::new(name, owner)).await?;
         }
         drop(running);
         Ok(())

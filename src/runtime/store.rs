@@ -13,13 +13,23 @@ pub trait Store {
     type Payload: Clone;
 
     /// Runs the scripts one after another inside one storage transaction and resolves after its
-    /// commit. The clock is read inside, before each script, so waiting cannot age `now`; a clock
-    /// that was set back ([`Meta::observe`](crate::core::clock::Meta::observe)) first moves every
+    /// commit. The clock is read inside, once, so waiting cannot age `now`; a clock that was set back ([`Meta::observe`](crate::core::clock::Meta::observe)) first moves every
     /// deadline in the storage back.
     ///
     /// # Errors
     /// [`Error::Storage`], or the clock's error. Nothing was persisted.
     async fn transact(&self, clock: &dyn Clock, scripts: &mut [&mut dyn Script<Self::Payload>]) -> Result<(), Error>;
+
+    /// The same, done before it returns, by a storage that never waits; `None` from one that may, and
+    /// then nothing has happened.
+    fn transact_now(
+        &self,
+        clock: &dyn Clock,
+        scripts: &mut [&mut dyn Script<Self::Payload>],
+    ) -> Option<Result<(), Error>> {
+        let _ = (clock, scripts);
+        None
+    }
 
     /// Who waits for a commit, made here or by another that shares the storage.
     fn wakes(&self) -> &Wakes;

@@ -1,6 +1,7 @@
 //! A transaction's handle.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 use super::engine::Engine;
 use super::host::Host;
@@ -69,7 +70,7 @@ impl<S: Store, H: Host> Transaction<S, H> {
     ///
     /// # Errors
     /// Those of the queue's name.
-    pub async fn get(&self, queue: &str, id: JobId) -> Result<Option<(Job, S::Payload)>, Error> {
+    pub async fn get(&self, queue: &str, id: JobId) -> Result<Option<(Rc<Job>, S::Payload)>, Error> {
         let queue = Name::shared("queue", queue)?;
         self.check_running()?;
         let own = self.staged.borrow().iter().find(|(s, _)| s.job.id == id && s.job.queue == queue).cloned();

@@ -5,12 +5,12 @@ use std::rc::Rc;
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
+use super::Outcome;
 use super::host::{JsHost, millis};
 use crate::core::queue::enqueue::EnqueueOptions;
 use crate::core::queue::inspect::Tally;
 use crate::core::schedule::ScheduleOptions;
-use crate::core::{Duration, Error, Job, JobId, State, StoreError, Timestamp};
-use crate::runtime::{ClaimedJob, ScheduleInfo};
+use crate::core::{ClaimedJob, Duration, Error, Job, JobId, ScheduleRow, State, StoreError, Timestamp};
 
 /// `NaN` is absent.
 pub fn count(n: f64) -> Option<i64> {
@@ -29,6 +29,18 @@ pub fn id(id: f64) -> JobId {
 
 pub fn ids(given: &[f64]) -> Vec<JobId> {
     given.iter().copied().map(id).collect()
+}
+
+pub fn size(n: usize) -> JsValue {
+    (n as f64).into()
+}
+
+pub fn array(items: impl Iterator<Item = JsValue>) -> JsValue {
+    let array = js_sys::Array::new();
+    for item in items {
+        array.push(&item);
+    }
+    array.into()
 }
 
 pub fn enqueue_options(delay: f64, run_at: f64, priority: f64, max_attempts: f64, expires: f64) -> EnqueueOptions {
@@ -76,7 +88,7 @@ pub fn claimed(host: &JsHost, ClaimedJob { job, payload }: ClaimedJob<JsValue>) 
     )
 }
 
-pub fn job(host: &JsHost, (job, payload): (Job, JsValue)) -> JsValue {
+pub fn job(host: &JsHost, (job, payload): (Rc<Job>, JsValue)) -> JsValue {
     host.job(
         payload,
         job.id as f64,
@@ -138,18 +150,18 @@ struct OptionsRecord {
     expires: Option<f64>,
 }
 
-pub fn schedule(info: &ScheduleInfo) -> JsValue {
-    let ScheduleOptions { priority, max_attempts, expires } = info.options;
+pub fn schedule(row: &ScheduleRow<JsValue>) -> JsValue {
+    let ScheduleOptions { priority, max_attempts, expires } = row.options;
     record(&ScheduleRecord {
-        name: &info.name,
-        spec: &info.spec,
-        queue: &info.queue,
+        name: &row.name,
+        spec: &row.spec,
+        queue: &row.queue,
         options: OptionsRecord {
             priority: priority.map(|n| n as f64),
             max_attempts: max_attempts.map(|n| n as f64),
             expires: expires.map(length),
         },
-        next_fire_at: instant(Some(info.next_fire_at)),
+        next_fire_at: instant(Some(row.next_fire_at)),
     })
 }
 
@@ -161,6 +173,10 @@ fn record(record: &impl Serialize) -> JsValue {
 /// The user's clock threw, or told no time.
 pub fn clock_error(cause: JsValue) -> Error {
     Error::Storage(StoreError { message: "the clock failed".into(), cause: Some(Rc::new(cause)) })
+}
+
+pub fn outcome(host: &JsHost, result: Result<JsValue, Error>) -> Outcome {
+    result.map_err(|cause| error(host, &cause))
 }
 
 pub fn error(host: &JsHost, error: &Error) -> JsValue {

@@ -1,6 +1,8 @@
 //! The host in JavaScript: the runtime's clock and timers, or the user's own.
 
+use std::ops::Deref;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use gloo_timers::future::TimeoutFuture;
@@ -14,34 +16,34 @@ use crate::runtime::{Clock, Host, TIMER_SLEEP_MAX, Timer};
 extern "C" {
     /// What the JavaScript side gives a store.
     #[wasm_bindgen(typescript_type = "any")]
-    #[derive(Clone, Debug)]
-    pub type JsHost;
+    #[derive(Debug)]
+    pub type HostObject;
 
     /// Whether the user brought a clock.
     #[wasm_bindgen(method, getter)]
-    fn custom(this: &JsHost) -> bool;
+    fn custom(this: &HostObject) -> bool;
 
     /// The user's clock, checked.
     #[wasm_bindgen(method, catch)]
-    fn now(this: &JsHost) -> Result<f64, JsValue>;
+    fn now(this: &HostObject) -> Result<f64, JsValue>;
 
     /// A sleep on the user's clock; never rejects.
     #[wasm_bindgen(method)]
-    fn sleep(this: &JsHost, ms: f64) -> JsSleep;
+    fn sleep(this: &HostObject, ms: f64) -> JsSleep;
 
     /// 53 random bits.
     #[wasm_bindgen(method)]
-    fn random(this: &JsHost) -> f64;
+    fn random(this: &HostObject) -> f64;
 
     /// Makes an error.
     #[wasm_bindgen(method)]
-    pub fn error(this: &JsHost, code: &str, message: &str, cause: &JsValue) -> JsValue;
+    pub fn error(this: &HostObject, code: &str, message: &str, cause: &JsValue) -> JsValue;
 
     /// Makes a claimed job; what the queue's handle knows is left out.
     #[wasm_bindgen(method)]
     #[allow(clippy::too_many_arguments)]
     pub fn claimed(
-        this: &JsHost,
+        this: &HostObject,
         payload: JsValue,
         id: f64,
         claim: f64,
@@ -62,7 +64,7 @@ extern "C" {
     #[wasm_bindgen(method)]
     #[allow(clippy::too_many_arguments)]
     pub fn job(
-        this: &JsHost,
+        this: &HostObject,
         payload: JsValue,
         id: f64,
         queue: &str,
@@ -94,6 +96,32 @@ extern "C" {
     fn cancel(this: &JsSleep);
 }
 
+/// The host object, held once.
+#[derive(Clone, Debug)]
+pub struct JsHost(Rc<(HostObject, Clocks)>);
+
+#[derive(Clone, Copy, Debug)]
+enum Clocks {
+    /// `Date.now` and `setTimeout`, looked up at each call.
+    Global,
+    /// The user's.
+    Own,
+}
+
+impl JsHost {
+    pub fn new(object: HostObject) -> Self {
+        let clocks = if object.custom() { Clocks::Own } else { Clocks::Global };
+        Self(Rc::new((object, clocks)))
+    }
+}
+
+impl Deref for JsHost {
+    type Target = HostObject;
+    fn deref(&self) -> &HostObject {
+        &self.0.0
+    }
+}
+
 /// Whole milliseconds; drops fractions towards zero and saturates.
 pub fn millis(ms: f64) -> i64 {
     ms as i64
@@ -101,10 +129,10 @@ pub fn millis(ms: f64) -> i64 {
 
 impl Clock for JsHost {
     fn now(&self) -> Result<Timestamp, Error> {
-        if !self.custom() {
-            return Ok(Timestamp::from_millis(millis(js_sys::Date::now())));
-        }
-        let now = JsHost::now(self).map_err(super::convert::clock_error)?;
+        let now = match self.0.1 {
+            Clocks::Global => js_sys::Date::now(),
+            Clocks::Own => HostObject::now(self).map_err(super::convert::clock_error)?,
+        };
         Ok(Timestamp::from_millis(millis(now)))
     }
 }
@@ -112,18 +140,19 @@ impl Clock for JsHost {
 impl Timer for JsHost {
     fn sleep(&self, span: Duration) -> impl Future<Output = ()> {
         let ms = span.clamp(Duration::ZERO, TIMER_SLEEP_MAX).as_millis();
-        if self.custom() {
-            let sleep = JsHost::sleep(self, ms as f64);
-            Nap::Own(JsFuture::from(sleep.done()), sleep)
-        } else {
-            Nap::Global(TimeoutFuture::new(u32::try_from(ms).unwrap_or(0)))
+        match self.0.1 {
+            Clocks::Global => Nap::Global(TimeoutFuture::new(u32::try_from(ms).unwrap_or(0))),
+            Clocks::Own => {
+                let sleep = HostObject::sleep(self, ms as f64);
+                Nap::Own(JsFuture::from(sleep.done()), sleep)
+            }
         }
     }
 }
 
 impl Host for JsHost {
     fn random(&self) -> u64 {
-        JsHost::random(self) as u64
+        HostObject::random(self) as u64
     }
 }
 

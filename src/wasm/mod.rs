@@ -8,18 +8,21 @@
 #![allow(missing_docs, clippy::arithmetic_side_effects)]
 
 mod convert;
-mod engine;
 mod host;
 mod panic;
+mod perform;
 mod queue;
-mod settle;
+mod store;
 mod transaction;
 
-use crate::runtime::{MemoryStore, StopToken};
+use crate::runtime::{self, MemoryStore, StopToken};
 use wasm_bindgen::prelude::*;
 
-/// The storage of this build.
 type Storage = MemoryStore<JsValue>;
+type Engine = runtime::Engine<Storage, host::JsHost>;
+
+/// What an export gives back: the result, or a promise of it; or the error.
+type Outcome = Result<JsValue, JsValue>;
 
 /// The memory storage; stores opened on one of these share it.
 #[wasm_bindgen]

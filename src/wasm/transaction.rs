@@ -4,22 +4,22 @@ use std::rc::Rc;
 
 use wasm_bindgen::prelude::*;
 
-use super::Storage;
 use super::convert;
 use super::host::JsHost;
-use super::settle::settle;
+use super::perform::settle;
+use super::{Engine, Outcome, Storage};
 use crate::runtime;
 
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct Transaction {
     transaction: Rc<runtime::Transaction<Storage, JsHost>>,
-    host: JsHost,
+    engine: Engine,
 }
 
 impl Transaction {
-    pub fn new(transaction: runtime::Transaction<Storage, JsHost>, host: JsHost) -> Self {
-        Self { transaction: Rc::new(transaction), host }
+    pub fn new(transaction: runtime::Transaction<Storage, JsHost>, engine: Engine) -> Self {
+        Self { transaction: Rc::new(transaction), engine }
     }
 }
 
@@ -37,29 +37,33 @@ impl Transaction {
         priority: f64,
         max_attempts: f64,
         expires: f64,
-    ) -> Result<JsValue, JsValue> {
-        let transaction = Rc::clone(&self.transaction);
+    ) -> Outcome {
+        let (transaction, engine) = (Rc::clone(&self.transaction), self.engine.clone());
         let options = convert::enqueue_options(delay, run_at, priority, max_attempts, expires);
-        let operation = async move {
-            if outbox {
+        settle(Box::pin(async move {
+            let staged = if outbox {
                 transaction.outbox_enqueue(&name, payload, &options).await
             } else {
                 transaction.enqueue(&name, payload, &options).await
-            }
-        };
-        settle(&self.host, operation, |_, id| (id as f64).into())
+            };
+            convert::outcome(engine.host(), staged.map(|id| (id as f64).into()))
+        }))
     }
 
-    pub fn get(&self, queue: String, id: f64) -> Result<JsValue, JsValue> {
-        let transaction = Rc::clone(&self.transaction);
-        settle(&self.host, async move { transaction.get(&queue, convert::id(id)).await }, |host, found| {
-            found.map_or(JsValue::NULL, |job| convert::job(host, job))
-        })
+    pub fn get(&self, queue: String, id: f64) -> Outcome {
+        let (transaction, engine) = (Rc::clone(&self.transaction), self.engine.clone());
+        settle(Box::pin(async move {
+            let host = engine.host();
+            let found = transaction.get(&queue, convert::id(id)).await;
+            convert::outcome(host, found.map(|found| found.map_or(JsValue::NULL, |job| convert::job(host, job))))
+        }))
     }
 
-    pub fn commit(&self) -> Result<JsValue, JsValue> {
-        let transaction = Rc::clone(&self.transaction);
-        settle(&self.host, async move { transaction.commit().await }, |_, ()| JsValue::UNDEFINED)
+    pub fn commit(&self) -> Outcome {
+        let (transaction, engine) = (Rc::clone(&self.transaction), self.engine.clone());
+        settle(Box::pin(async move {
+            convert::outcome(engine.host(), transaction.commit().await.map(|()| JsValue::UNDEFINED))
+        }))
     }
 
     pub fn roll_back(&self) {

@@ -1,11 +1,14 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { createInterface } from "node:readline"
+import { fileURLToPath } from "node:url"
 import { expect, onTestFinished, test } from "vitest"
+
+const HERE = fileURLToPath(new URL(".", import.meta.url))
 
 /** A Node process that runs `source` as a module, with the package at hand. */
 function run(source: string) {
-  const child = spawn(process.execPath, ["--input-type=module", "--eval", source], { stdio: ["ignore", "pipe", "pipe"] })
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", source], { cwd: HERE, stdio: ["ignore", "pipe", "pipe"] })
   onTestFinished(() => void child.kill("SIGKILL"))
   const lines: string[] = []
   const waiting = new Set<() => void>()

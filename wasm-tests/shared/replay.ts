@@ -17,7 +17,6 @@ export interface Mismatch {
 type StepOf<Op extends Step["op"]> = Extract<Step, { op: Op }>
 
 const RECORDED_CODES: Record<string, string> = { InvalidArgument: "Rejected" }
-const OUTBOX_QUEUE = "__alkstore_outbox:"
 const IN_SECONDS = new Set([
   "runAt", "claimedAt", "claimExpiresAt", "createdAt", "expiresAt", "diedAt", "visibilityTimeout", "backoffBase",
   "deadLetterRetention", "delay", "expires",

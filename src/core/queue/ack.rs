@@ -6,7 +6,7 @@ use crate::core::scope::Scope;
 use crate::core::script::{Script, Step};
 use crate::core::view::View;
 
-use super::{claimed, take_held};
+use super::{claimed, each_once, take_held};
 
 /// Removes the job, if this very claim still holds it.
 #[derive(Debug)]
@@ -15,6 +15,13 @@ pub struct Ack {
     pub claim: Claim,
     /// Outcome: whether it landed.
     pub landed: bool,
+}
+
+impl Ack {
+    /// Settles `claim`.
+    pub const fn new(claim: Claim) -> Self {
+        Self { claim, landed: false }
+    }
 }
 
 impl<P> Script<P> for Ack {
@@ -39,6 +46,13 @@ pub struct AckBatch {
     pub ids: Vec<JobId>,
     /// Outcome: how many.
     pub acked: usize,
+}
+
+impl AckBatch {
+    /// Acks `ids` of `queue`.
+    pub fn new(queue: Name, ids: &[JobId]) -> Self {
+        Self { queue, ids: each_once(ids), acked: 0 }
+    }
 }
 
 impl<P> Script<P> for AckBatch {

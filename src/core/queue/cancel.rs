@@ -17,6 +17,13 @@ pub struct Cancel {
     pub cancelled: bool,
 }
 
+impl Cancel {
+    /// Cancels `id` of `queue`.
+    pub const fn new(queue: Name, id: JobId) -> Self {
+        Self { queue, id, cancelled: false }
+    }
+}
+
 impl<P> Script<P> for Cancel {
     fn step(&mut self, view: &mut View<P>) -> Step {
         if !view.answered() {

@@ -1,6 +1,8 @@
 //! Handing jobs out.
 
-use crate::core::job::{Job, State};
+use std::rc::Rc;
+
+use crate::core::job::{ClaimedJob, State};
 use crate::core::name::Name;
 use crate::core::scope::Scope;
 use crate::core::script::{Script, Step};
@@ -17,31 +19,42 @@ pub struct ClaimJobs<P> {
     pub queue: Name,
     /// Who claims.
     pub worker: Name,
-    /// How many at the most; not zero.
+    /// How many at the most. Zero touches nothing.
     pub n: usize,
-    /// Outcome: the jobs as claimed, with their payloads.
-    pub claimed: Vec<(Job, P)>,
+    /// Outcome: the jobs as claimed.
+    pub claimed: Vec<ClaimedJob<P>>,
+}
+
+impl<P> ClaimJobs<P> {
+    /// Claims for `worker`.
+    pub const fn new(queue: Name, worker: Name, n: usize) -> Self {
+        Self { queue, worker, n, claimed: Vec::new() }
+    }
 }
 
 impl<P> Script<P> for ClaimJobs<P> {
     fn step(&mut self, view: &mut View<P>) -> Step {
+        if self.n == 0 {
+            return Step::Done;
+        }
         if !view.answered() {
             return Step::Ask(Scope::Head { queue: self.queue.clone(), n: self.n });
         }
         let now = view.now();
         while let Some(mut job) = view.spent.pop() {
-            job.bury(MAX_ATTEMPTS_EXCEEDED.into(), now);
+            Rc::make_mut(&mut job).bury(MAX_ATTEMPTS_EXCEEDED.into(), now);
             view.update(job);
         }
-        while let (Some(mut job), Some(payload)) = (view.jobs.pop(), view.payloads.pop()) {
+        while let (Some(mut row), Some(payload)) = (view.jobs.pop(), view.payloads.pop()) {
+            let job = Rc::make_mut(&mut row);
             job.state = State::Processing;
             job.worker_id = Some(self.worker.clone());
             job.claimed_at = Some(now);
             job.claim_expires_at = Some(now.plus(job.stamps.visibility_timeout));
             job.attempts = job.attempts.saturating_add(1);
             job.claims = job.claims.saturating_add(1);
-            view.update(job.clone());
-            self.claimed.push((job, payload));
+            view.update(Rc::clone(&row));
+            self.claimed.push(ClaimedJob { job: row, payload });
         }
         self.claimed.reverse();
         Step::Done

@@ -1,10 +1,14 @@
 //! Dead letters: putting them back, and deleting them.
 
+use std::rc::Rc;
+
 use crate::core::job::{JobId, State};
 use crate::core::name::Name;
 use crate::core::scope::Scope;
 use crate::core::script::{Script, Step};
 use crate::core::view::View;
+
+use super::each_once;
 
 /// Which dead jobs of a queue: the given ones, or all.
 fn dead_letters(queue: &Name, ids: &mut Option<Vec<JobId>>) -> Scope {
@@ -25,23 +29,31 @@ pub struct Redrive {
     pub redriven: usize,
 }
 
+impl Redrive {
+    /// Redrives `ids` of `queue`, or all.
+    pub fn new(queue: Name, ids: Option<&[JobId]>) -> Self {
+        Self { queue, ids: ids.map(each_once), redriven: 0 }
+    }
+}
+
 impl<P> Script<P> for Redrive {
     fn step(&mut self, view: &mut View<P>) -> Step {
         if !view.answered() {
             return Step::Ask(dead_letters(&self.queue, &mut self.ids));
         }
         let now = view.now();
-        while let Some(mut job) = view.jobs.pop() {
-            if job.state != State::Dead {
+        while let Some(mut row) = view.jobs.pop() {
+            if row.state != State::Dead {
                 continue;
             }
+            let job = Rc::make_mut(&mut row);
             job.make_pending(now);
             job.attempts = 0;
             job.last_error = None;
             job.died_at = None;
             job.purge_at = None;
             job.expires_at = job.expires_at.filter(|end| *end > now);
-            view.update(job);
+            view.update(row);
             self.redriven = self.redriven.saturating_add(1);
         }
         if self.redriven > 0 {
@@ -60,6 +72,13 @@ pub struct Purge {
     pub ids: Option<Vec<JobId>>,
     /// Outcome: how many.
     pub purged: usize,
+}
+
+impl Purge {
+    /// Purges `ids` of `queue`, or all.
+    pub fn new(queue: Name, ids: Option<&[JobId]>) -> Self {
+        Self { queue, ids: ids.map(each_once), purged: 0 }
+    }
 }
 
 impl<P> Script<P> for Purge {

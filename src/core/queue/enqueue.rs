@@ -1,5 +1,7 @@
 //! Putting a job into a queue.
 
+use std::rc::Rc;
+
 use crate::core::error::Error;
 use crate::core::job::{Job, JobId, Stamps, State};
 use crate::core::name::Name;
@@ -75,11 +77,23 @@ pub struct Enqueue<P> {
     pub id: JobId,
 }
 
+impl<P> Enqueue<P> {
+    /// Puts `payload` into `queue`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if a count is not a safe integer.
+    pub fn new(queue: Name, stamps: Stamps, options: EnqueueOptions, payload: P) -> Result<Self, Error> {
+        options.check()?;
+        Ok(Self { queue, stamps, options, payload: Some(payload), id: 0 })
+    }
+}
+
 impl<P> Script<P> for Enqueue<P> {
     fn step(&mut self, view: &mut View<P>) -> Step {
         if let Some(payload) = self.payload.take() {
             self.id = view.take_id();
-            view.insert(self.options.draft(self.id, self.queue.clone(), self.stamps, view.now()), payload);
+            let job = self.options.draft(self.id, self.queue.clone(), self.stamps, view.now());
+            view.insert(Rc::new(job), payload);
         }
         Step::Done
     }

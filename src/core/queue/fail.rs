@@ -22,13 +22,20 @@ pub struct Fail {
     pub landed: bool,
 }
 
+impl Fail {
+    /// Settles `claim`.
+    pub fn new(claim: Claim, error: Option<&str>) -> Self {
+        Self { claim, error: error.map(Rc::from), landed: false }
+    }
+}
+
 impl<P> Script<P> for Fail {
     fn step(&mut self, view: &mut View<P>) -> Step {
         if !view.answered() {
             return Step::Ask(claimed(&self.claim));
         }
         let Some(mut job) = take_held(view, &self.claim) else { return Step::Done };
-        job.bury(self.error.take().unwrap_or_else(|| FAILED.into()), view.now());
+        Rc::make_mut(&mut job).bury(self.error.take().unwrap_or_else(|| FAILED.into()), view.now());
         view.update(job);
         self.landed = true;
         Step::Done

@@ -1,5 +1,7 @@
 //! Holding on to a job for longer.
 
+use std::rc::Rc;
+
 use crate::core::job::Claim;
 use crate::core::script::{Script, Step};
 use crate::core::time::Duration;
@@ -19,13 +21,20 @@ pub struct Heartbeat {
     pub landed: bool,
 }
 
+impl Heartbeat {
+    /// Extends `claim`.
+    pub const fn new(claim: Claim, extend: Duration) -> Self {
+        Self { claim, extend, landed: false }
+    }
+}
+
 impl<P> Script<P> for Heartbeat {
     fn step(&mut self, view: &mut View<P>) -> Step {
         if !view.answered() {
             return Step::Ask(claimed(&self.claim));
         }
         let Some(mut job) = take_held(view, &self.claim) else { return Step::Done };
-        job.claim_expires_at = Some(view.now().plus(self.extend));
+        Rc::make_mut(&mut job).claim_expires_at = Some(view.now().plus(self.extend));
         // The lease may end sooner than before.
         view.wake_queue(&job.queue);
         view.update(job);

@@ -1,5 +1,7 @@
 //! Reading a queue without changing it.
 
+use std::rc::Rc;
+
 use crate::core::deadline::Deadline;
 use crate::core::job::{Job, JobId, State};
 use crate::core::name::Name;
@@ -34,7 +36,14 @@ pub struct Get<P> {
     /// The job.
     pub id: JobId,
     /// Outcome.
-    pub found: Option<(Job, P)>,
+    pub found: Option<(Rc<Job>, P)>,
+}
+
+impl<P> Get<P> {
+    /// Reads `id` of `queue`.
+    pub const fn new(queue: Name, id: JobId) -> Self {
+        Self { queue, id, found: None }
+    }
 }
 
 impl<P> Script<P> for Get<P> {
@@ -59,7 +68,14 @@ pub struct List<P> {
     /// How many at the most.
     pub limit: usize,
     /// Outcome.
-    pub page: Vec<(Job, P)>,
+    pub page: Vec<(Rc<Job>, P)>,
+}
+
+impl<P> List<P> {
+    /// Reads a page of `queue`.
+    pub const fn new(queue: Name, state: Option<State>, after: JobId, limit: usize) -> Self {
+        Self { queue, state, after, limit, page: Vec::new() }
+    }
 }
 
 impl<P> Script<P> for List<P> {
@@ -80,6 +96,13 @@ pub struct Stats {
     pub queue: Name,
     /// Outcome.
     pub tally: Tally,
+}
+
+impl Stats {
+    /// Counts `queue`.
+    pub fn new(queue: Name) -> Self {
+        Self { queue, tally: Tally::default() }
+    }
 }
 
 impl<P> Script<P> for Stats {
@@ -104,6 +127,13 @@ pub struct NextClaim {
     pub deadline: Deadline,
     /// Outcome: the instant that was asked at.
     pub now: Timestamp,
+}
+
+impl NextClaim {
+    /// Looks at `queue`.
+    pub fn new(queue: Name) -> Self {
+        Self { queue, deadline: Deadline::Idle, now: Timestamp::default() }
+    }
 }
 
 impl<P> Script<P> for NextClaim {

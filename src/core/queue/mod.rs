@@ -12,8 +12,11 @@ pub mod inspect;
 pub mod retry;
 pub mod sweep;
 
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
 use super::error::Error;
-use super::job::{Claim, Job, Stamps};
+use super::job::{Claim, Job, JobId, Stamps};
 use super::scope::Scope;
 use super::time::{Duration, MILLIS_MAX};
 use super::view::View;
@@ -66,6 +69,16 @@ pub(crate) fn check_count(argument: &'static str, count: Option<i64>) -> Result<
     }
 }
 
+/// Ids in ascending order, without repetitions.
+fn each_once(ids: &[JobId]) -> Vec<JobId> {
+    // The shape of set that memory storage has: in wasm every other one, or a sort, is code of its own.
+    let mut set = BTreeSet::new();
+    for id in ids {
+        set.insert((0_i64, 0_i64, *id));
+    }
+    set.into_iter().map(|(_, _, id)| id).collect()
+}
+
 /// The question behind every operation of a claim.
 fn claimed(claim: &Claim) -> Scope {
     Scope::Job { queue: claim.queue.clone(), id: claim.id, payload: false }
@@ -73,7 +86,7 @@ fn claimed(claim: &Claim) -> Scope {
 
 /// The job, if this very claim still holds it. A late worker gets `None`, even when the next holder
 /// goes by the same worker id.
-fn take_held<P>(view: &mut View<P>, claim: &Claim) -> Option<Job> {
+fn take_held<P>(view: &mut View<P>, claim: &Claim) -> Option<Rc<Job>> {
     let now = view.now();
     view.jobs.pop().filter(|job| job.claims == claim.number && job.is_leased(now))
 }

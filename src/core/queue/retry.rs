@@ -26,13 +26,20 @@ pub struct Retry {
     pub landed: bool,
 }
 
+impl Retry {
+    /// Settles `claim`; `bits` are 64 random bits.
+    pub fn new(claim: Claim, error: Option<&str>, delay: Option<Duration>, bits: u64) -> Self {
+        Self { claim, error: error.map(Rc::from), delay, bits, landed: false }
+    }
+}
+
 impl<P> Script<P> for Retry {
     fn step(&mut self, view: &mut View<P>) -> Step {
         if !view.answered() {
             return Step::Ask(claimed(&self.claim));
         }
-        let Some(mut job) = take_held(view, &self.claim) else { return Step::Done };
-        let now = view.now();
+        let Some(mut row) = take_held(view, &self.claim) else { return Step::Done };
+        let (job, now) = (Rc::make_mut(&mut row), view.now());
         if job.attempts < job.stamps.max_attempts {
             let delay = self.delay.unwrap_or_else(|| retry_delay(job.stamps.backoff_base, job.attempts, self.bits));
             job.make_pending(now.plus(delay));
@@ -40,7 +47,7 @@ impl<P> Script<P> for Retry {
         } else {
             job.bury(self.error.take().unwrap_or_else(|| MAX_ATTEMPTS_EXCEEDED.into()), now);
         }
-        view.update(job);
+        view.update(row);
         self.landed = true;
         Step::Done
     }

@@ -1,5 +1,7 @@
 //! Cleaning a queue up: nothing else does it behind the user's back.
 
+use std::rc::Rc;
+
 use crate::core::name::Name;
 use crate::core::scope::Scope;
 use crate::core::script::{Script, Step};
@@ -17,6 +19,13 @@ pub struct Sweep {
     pub swept: usize,
 }
 
+impl Sweep {
+    /// Sweeps `queue`.
+    pub const fn new(queue: Name) -> Self {
+        Self { queue, swept: 0 }
+    }
+}
+
 impl<P> Script<P> for Sweep {
     fn step(&mut self, view: &mut View<P>) -> Step {
         if !view.answered() {
@@ -25,7 +34,7 @@ impl<P> Script<P> for Sweep {
         let now = view.now();
         let mut deleted = std::mem::take(&mut view.aged);
         while let Some(mut job) = view.jobs.pop() {
-            job.bury(EXPIRED.into(), now);
+            Rc::make_mut(&mut job).bury(EXPIRED.into(), now);
             self.swept = self.swept.saturating_add(1);
             // Not kept at all: it is moved and deleted in the same sweep, and counts as both.
             if job.purge_at.is_some_and(|at| at <= now) {

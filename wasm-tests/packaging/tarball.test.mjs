@@ -1,0 +1,62 @@
+// The tarball itself: what is in it, and what package linters say.
+
+import assert from "node:assert/strict"
+import { readFileSync, readdirSync } from "node:fs"
+import { join } from "node:path"
+import { test } from "node:test"
+import { gzipSync } from "node:zlib"
+import { consumer, must, pack, root, tool } from "./consumer.mjs"
+
+/** What a page downloads for the default entry, in bytes after gzip. */
+const DEFAULT_ENTRY_GZIP_MAX = 90_000
+
+test("two packs are byte-identical", async (t) => {
+  const [first, second] = [await consumer(t), await consumer(t)]
+  assert.deepEqual(readFileSync(await pack(first.folder)), readFileSync(await pack(second.folder)))
+})
+
+test("it holds the built files, the licence and the readme, and nothing else", async (t) => {
+  const { installed } = await consumer(t)
+  assert.deepEqual(readdirSync(installed).sort(), ["LICENSE", "README.md", "dist", "package.json"])
+  const kinds = readdirSync(join(installed, "dist")).map((name) => name.replace(/^[^.]+/, ""))
+  assert.deepEqual([...new Set(kinds)].sort(), ["", ".cjs", ".iife.js", ".mjs", ".node.mjs", ".wasm"])
+})
+
+test("the default entry is at most 90 KB gzipped in all", async (t) => {
+  const { installed } = await consumer(t)
+  const entry = readFileSync(join(installed, "dist/index.mjs"), "utf8")
+  const imported = [...entry.matchAll(/from"\.\/([^"]+)"/g)].map(([, name]) => name)
+  assert.deepEqual([...new Set(imported)], ["core.mjs"])
+  const sizes = ["index.mjs", "core.mjs"].map((name) => gzipSync(readFileSync(join(installed, "dist", name))).length)
+  const total = sizes[0] + sizes[1]
+  t.diagnostic(`default entry: ${total} bytes gzipped`)
+  assert.ok(total <= DEFAULT_ENTRY_GZIP_MAX, `${sizes.join(" + ")} = ${total} bytes`)
+})
+
+test("the engine imports only what its glue provides", async (t) => {
+  const { installed } = await consumer(t)
+  const engine = await WebAssembly.compile(readFileSync(join(installed, "dist/engine.wasm")))
+  const modules = WebAssembly.Module.imports(engine).map(({ module }) => module)
+  assert.deepEqual([...new Set(modules)], ["./alkstore_bg.js"])
+})
+
+test("nothing runs at import, and nothing needs Node or a module's address", async (t) => {
+  const { installed } = await consumer(t)
+  for (const name of ["index.mjs", "core.mjs", "slim.mjs", "testing.mjs", "workerd.mjs", "index.cjs", "core.cjs"]) {
+    const text = readFileSync(join(installed, "dist", name), "utf8")
+    assert.doesNotMatch(text, /import\.meta|["']node:|\bimport\(|^await |__dirname/m, name)
+  }
+})
+
+test("publint has nothing to say", async (t) => {
+  const { installed } = await consumer(t)
+  const { publint } = await import("publint")
+  const { messages } = await publint({ pkgDir: installed, strict: true, pack: false })
+  assert.deepEqual(messages, [])
+})
+
+test("arethetypeswrong finds every entry right under every resolution", async (t) => {
+  const { folder } = await consumer(t)
+  const tarball = await pack(folder)
+  await must(process.execPath, [tool("@arethetypeswrong/cli/dist/index.js"), tarball, "--exclude-entrypoints", "./engine.wasm"], root)
+})

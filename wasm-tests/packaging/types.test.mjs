@@ -1,0 +1,48 @@
+// The tarball's types in strict projects, declarations checked too, under each module resolution in use.
+
+import { readFileSync } from "node:fs"
+import { test } from "node:test"
+import assert from "node:assert/strict"
+import { consumer, must, run, tool } from "./consumer.mjs"
+
+const program = readFileSync(new URL("./consumers/program.txt", import.meta.url), "utf8")
+const compilerOptions = {
+  target: "ES2022",
+  lib: ["ES2022", "DOM"],
+  types: [],
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noEmit: true
+}
+
+for (const [name, options, files] of [
+  ["nodenext, ESM", { module: "nodenext" }, ["main.mts"]],
+  ["nodenext, CommonJS", { module: "nodenext" }, ["main.cts"]],
+  ["bundler", { module: "esnext", moduleResolution: "bundler" }, ["main.ts"]],
+  ["node10", { module: "commonjs", moduleResolution: "node10" }, ["main.ts"]]
+]) {
+  test(`a strict program compiles under ${name}`, async (t) => {
+    const { folder, write } = await consumer(t)
+    const tsconfig = { compilerOptions: { ...compilerOptions, ...options }, files }
+    write({ [files[0]]: program, "tsconfig.json": JSON.stringify(tsconfig) })
+    await must(process.execPath, [tool("typescript/bin/tsc"), "-p", folder], folder)
+  })
+}
+
+test("a wrong program does not", async (t) => {
+  const { folder, write } = await consumer(t)
+  const wrong = `
+    import { open } from "alkstore-wasm"
+    const queue = (await open()).queue<{ to: string }>("mail")
+    await queue.enqueue({ to: 1 })
+    await queue.enqueue({ to: "a" }, { dealy: "1s" })
+    const job = await queue.claimOne("worker")
+    job.ack()
+    const id: string = job!.id`
+  const tsconfig = { compilerOptions: { ...compilerOptions, module: "nodenext" }, files: ["main.mts"] }
+  write({ "main.mts": wrong, "tsconfig.json": JSON.stringify(tsconfig) })
+  const { code, output } = await run(process.execPath, [tool("typescript/bin/tsc"), "-p", folder], folder)
+  assert.notEqual(code, 0)
+  const lines = [...output.matchAll(/main\.mts\((\d+),/g)].map(([, line]) => Number(line))
+  assert.deepEqual(lines, [4, 5, 7, 8])
+})
