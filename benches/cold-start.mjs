@@ -14,15 +14,24 @@ const WARM_UPS = 3
 
 const SCRIPTS = {
   empty: "",
-  ours: `import { open } from "alkstore-wasm"; const store = await open(); await store.queue("mail").enqueue({ to: "a" })`,
+  ours: `
+    import { open } from "alkstore-wasm"
+    const store = await open()
+    await store.queue("mail").enqueue({ to: "a" })
+  `,
 }
 
-const { values: flags } = parseArgs({ options: { check: { type: "boolean" }, runs: { type: "string", default: "31" } } })
+const { values: flags } = parseArgs({
+  options: { check: { type: "boolean" }, runs: { type: "string", default: "31" } },
+})
 const cwd = fileURLToPath(new URL(".", import.meta.url))   // from where the package is found
 
 function time(script) {
   const start = performance.now()
-  const { status, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", script], { cwd, encoding: "utf8" })
+  const { status, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", script], {
+    cwd,
+    encoding: "utf8",
+  })
   const ms = performance.now() - start
   if (status !== 0) throw new Error(`the script failed:\n${stderr}`)
   return ms
@@ -37,7 +46,8 @@ for (let i = 0; i < WARM_UPS; i++) for (const script of Object.values(SCRIPTS)) 
 const empty = []
 const ours = []
 for (let i = 0; i < Number(flags.runs); i++) {
-  for (const side of i % 2 ? ["empty", "ours"] : ["ours", "empty"]) (side === "ours" ? ours : empty).push(time(SCRIPTS[side]))
+  for (const side of i % 2 ? ["empty", "ours"] : ["ours", "empty"])
+    (side === "ours" ? ours : empty).push(time(SCRIPTS[side]))
 }
 const differences = ours.map((ms, i) => ms - empty[i])
 const cost = quantile(differences, 0.5)

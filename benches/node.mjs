@@ -26,7 +26,9 @@ const CASES = [
   { name: `batches of ${BATCH}, 64 B, 100k waiting`, jobs: 96_000, payload: small, work: batches, depth: 100_000 },
 ]
 
-const { values: flags } = parseArgs({ options: { check: { type: "boolean" }, rounds: { type: "string", default: "5" } } })
+const { values: flags } = parseArgs({
+  options: { check: { type: "boolean" }, rounds: { type: "string", default: "5" } },
+})
 const rounds = Number(flags.rounds)
 
 /** Enqueues, claims and acks `jobs` jobs, one after another, each call awaited. */
@@ -66,7 +68,10 @@ async function elapsed(work) {
 
 async function measure({ work, jobs, payload, depth = 0 }) {
   const store = await open()
-  const sides = [store.queue("bench", { visibilityTimeout: HOUR }), new HeapStore().queue("bench", { visibilityTimeout: HOUR })]
+  const sides = [
+    store.queue("bench", { visibilityTimeout: HOUR }),
+    new HeapStore().queue("bench", { visibilityTimeout: HOUR }),
+  ]
   for (const queue of sides) {
     await fill(queue, depth)
     await work(queue, jobs / SLICES, payload)   // warm
@@ -101,7 +106,13 @@ for (const bench of CASES) {
   const results = await measure(bench)
   const ratio = median(results.map((result) => result.ratio))
   const speed = (side) => median(results.map((result) => result[side])).toFixed(1)
-  row(bench.name, speed("ours"), speed("heap"), ratio.toFixed(2), results.map((result) => result.ratio.toFixed(2)).join(" "))
+  row(
+    bench.name,
+    speed("ours"),
+    speed("heap"),
+    ratio.toFixed(2),
+    results.map((result) => result.ratio.toFixed(2)).join(" "),
+  )
   if (bench.gate && ratio < CYCLE_RATIO_MIN) failed = true
 }
 if (failed) console.log(`\nsingle cycles are below ${CYCLE_RATIO_MIN} of the heap's speed`)

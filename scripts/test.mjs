@@ -2,21 +2,26 @@
 // non-zero if a test failed, or a suite did not run or ran nothing.
 
 import { build } from "./build.mjs"
+import { chromium } from "./chromium.mjs"
 import { script, seconds } from "./lib/run.mjs"
 import { parts } from "./tests/parts.mjs"
 import { sum } from "./tests/suite.mjs"
 
 const named = process.argv.slice(2)
 const skipped = []
+const IN_CHROMIUM = ["wasm", "browser"]
 
 await script(async () => {
   const unknown = named.filter((name) => !(name in parts))
   if (unknown.length > 0) throw new Error(`no such part: ${unknown}; there are ${Object.keys(parts).join(", ")}`)
 
   heading("build")
+  const chosen = named.length > 0 ? named : Object.keys(parts)
+  // Its installation is mostly waiting, so it goes on beside the compilers.
+  if (chosen.some((name) => IN_CHROMIUM.includes(name))) void chromium()
   await build({ panic: true })
   const results = []
-  for (const name of named.length > 0 ? named : Object.keys(parts)) {
+  for (const name of chosen) {
     heading(name)
     results.push(await part(name))
   }

@@ -245,8 +245,10 @@ impl Replay {
     fn compare_end(&mut self, expected: &Value) {
         let mut names: Vec<Handle> = self.queues.keys().map(|name| self.queue(name).unwrap()).collect();
         let recorded = expected.as_array().unwrap().iter().filter_map(|job| job["queue"].as_str());
-        let outboxes: std::collections::BTreeSet<_> =
-            ["notes", "orders"].into_iter().chain(recorded.filter_map(|name| name.strip_prefix(OUTBOX_PREFIX))).collect();
+        let outboxes: std::collections::BTreeSet<_> = ["notes", "orders"]
+            .into_iter()
+            .chain(recorded.filter_map(|name| name.strip_prefix(OUTBOX_PREFIX)))
+            .collect();
         names.extend(outboxes.into_iter().map(|name| (*self.store.outbox(name).unwrap()).clone()));
         let mut left = Vec::new();
         for queue in names {
@@ -296,7 +298,7 @@ impl Replay {
                 let lock = now(self.store.try_lock(text("name"), text("owner"), span(&step["ttl"])))?;
                 let granted = lock.is_some();
                 self.locks.extend(step["lock"].as_str().map(String::from).zip(lock));
-                Ok(if granted { json!(true) } else { Value::Null })
+                Ok(granted.into())
             }
             "renew_lock" => now(self.locks[text("lock")].renew(span(&step["ttl"]))).map(Value::from),
             "release_lock" => now(self.locks[text("lock")].release()).map(Value::from),
@@ -387,7 +389,11 @@ impl Replay {
             // Rolled back or not: an id is never given twice.
             self.compare(&op["expect"], id.map(|id| json!({ "new": id })));
         }
-        if step["commit"] == true { now(tx.commit())? } else { tx.roll_back() }
+        if step["commit"] == true {
+            now(tx.commit())?
+        } else {
+            tx.roll_back()
+        }
         Ok(Value::Null)
     }
 }

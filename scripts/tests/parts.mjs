@@ -12,10 +12,17 @@ export const parts = {
   lint,
   core: () => cargoTests("native Rust", ["--no-fail-fast"]),
   wasm,
-  node: () => vitest("JavaScript in Node", "vitest.config.mjs"),
+  node,
   "fake-timers": fakeTimers,
   browser,
   packaging: () => nodeTests("packed tarball", files("wasm-tests/packaging", ".test.mjs"))
+}
+
+async function node() {
+  return sum([
+    await vitest("JavaScript in Node", "vitest.config.mjs"),
+    await nodeTests("examples", files("examples/webhook-relay", ".test.mjs"))
+  ])
 }
 
 async function fakeTimers() {

@@ -92,7 +92,11 @@ fn a_count_is_a_safe_integer() {
             store.queue("q", QueueOptions { max_attempts: Some(count), ..Default::default() }).map(drop),
             now(store.schedule("s", "@every 1s", "q", "x".into(), of_schedule)),
         ] {
-            assert_eq!(outcome.map_err(|error| error.code()), accepted.then_some(()).ok_or("InvalidArgument"), "{count}");
+            assert_eq!(
+                outcome.map_err(|error| error.code()),
+                accepted.then_some(()).ok_or("InvalidArgument"),
+                "{count}"
+            );
         }
     }
 }

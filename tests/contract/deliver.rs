@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use alkstore::core::{ClaimedJob, Error, State};
 
-use crate::support::{START, Timetable, Text, World, ms, now, plain, secs};
+use crate::support::{START, Text, Timetable, World, ms, now, plain, secs};
 
 type Delivered = ClaimedJob<Text>;
 

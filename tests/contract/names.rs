@@ -137,11 +137,7 @@ fn messages_name_the_argument_and_hold_the_value() {
     let world = World::new();
     let store = &world.store;
     let mail = world.queue("mail");
-    let options = |priority, max_attempts| EnqueueOptions {
-        priority,
-        max_attempts,
-        ..plain()
-    };
+    let options = |priority, max_attempts| EnqueueOptions { priority, max_attempts, ..plain() };
     let far = 1 << 53;
     for (error, argument, value) in [
         (store.queue(" \t", Default::default()).err(), "queue", " \t"),

@@ -16,9 +16,28 @@ fn the_grammar_is_exact() {
     }
     let before = now(store.schedules()).unwrap();
     for spec in [
-        "", "@every", "@every ", "@every s", "@every 5", "@every 0s", "@every -1s", "@every +1s", "@every 1.5s",
-        "@every  5s", "@every 5 s", "@every 5s ", " @every 5s", "@every\t5s", "@Every 5s", "@every 5ms", "@every 5S",
-        "@every ٥s", "*/5 * * * *", "@daily", "@every 99999999999999999999d", "@every 104249991d",
+        "",
+        "@every",
+        "@every ",
+        "@every s",
+        "@every 5",
+        "@every 0s",
+        "@every -1s",
+        "@every +1s",
+        "@every 1.5s",
+        "@every  5s",
+        "@every 5 s",
+        "@every 5s ",
+        " @every 5s",
+        "@every\t5s",
+        "@Every 5s",
+        "@every 5ms",
+        "@every 5S",
+        "@every ٥s",
+        "*/5 * * * *",
+        "@daily",
+        "@every 99999999999999999999d",
+        "@every 104249991d",
     ] {
         assert_eq!(code(spec), "InvalidSpec", "{spec:?}");
     }
@@ -137,13 +156,9 @@ fn missed_boundaries_are_caught_up_one_job_each() {
 
 #[test]
 fn past_64_missed_boundaries_the_rest_is_skipped_on_the_same_grid() {
-    for (now_at, fired, next) in [
-        ("64s", 64, "65s"),
-        ("65s", 64, "66s"),
-        ("3600500ms", 64, "3601s"),
-        ("63s", 63, "64s"),
-        ("63999ms", 63, "64s"),
-    ] {
+    for (now_at, fired, next) in
+        [("64s", 64, "65s"), ("65s", 64, "66s"), ("3600500ms", 64, "3601s"), ("63s", 63, "64s"), ("63999ms", 63, "64s")]
+    {
         let ids = (1..=fired).map(|id: u64| id.to_string()).collect::<Vec<_>>().join(" ");
         Timetable::new().rows(&format!(
             "

@@ -25,7 +25,9 @@ fn an_ack_leaves_no_row() {
 
 #[test]
 fn a_claim_may_be_settled_up_to_its_last_instant() {
-    for (verb, landed) in [("ack 1#1", "true"), ("retry 1#1", "true"), ("fail 1#1", "true"), ("heartbeat 1#1 1s", "true")] {
+    for (verb, landed) in
+        [("ack 1#1", "true"), ("retry 1#1", "true"), ("fail 1#1", "true"), ("heartbeat 1#1 1s", "true")]
+    {
         Timetable::new().queue("mail", visibility(10)).rows(&format!(
             "
             0    | mail.enqueue a  | 1
@@ -244,7 +246,9 @@ fn backoff_is_equal_jitter_between_half_the_cap_and_the_cap() {
 #[test]
 fn backoff_reads_the_jobs_own_base() {
     let base = |span: Duration| QueueOptions { backoff_base: Some(span), ..Default::default() };
-    for (span, low, high) in [(secs(60), 30_000, 60_000), (ms(1), 0, 1), (ms(0), 0, 0), (secs(7200), 1_800_000, 3_600_000)] {
+    for (span, low, high) in
+        [(secs(60), 30_000, 60_000), (ms(1), 0, 1), (ms(0), 0, 0), (secs(7200), 1_800_000, 3_600_000)]
+    {
         let first = &delays(base(span), 1)[0];
         assert!(first.iter().all(|delay| (low..=high).contains(delay)), "{span:?}: {first:?}");
     }

@@ -116,9 +116,8 @@ fn of_several_standbys_one_leads() {
         for _ in 0..5 {
             runners.push(world.runner(&world.another(), true));
         }
-        for turn in 0..5 {
+        for (stop, _) in &runners {
             world.clock.advance(ms(2500)).await;
-            let (stop, _) = &runners[turn];
             stop.set();
             world.clock.settle().await;
         }

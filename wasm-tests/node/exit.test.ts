@@ -8,7 +8,10 @@ const HERE = fileURLToPath(new URL(".", import.meta.url))
 
 /** A Node process that runs `source` as a module, with the package at hand. */
 function run(source: string) {
-  const child = spawn(process.execPath, ["--input-type=module", "--eval", source], { cwd: HERE, stdio: ["ignore", "pipe", "pipe"] })
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", source], {
+    cwd: HERE,
+    stdio: ["ignore", "pipe", "pipe"],
+  })
   onTestFinished(() => void child.kill("SIGKILL"))
   const lines: string[] = []
   const waiting = new Set<() => void>()
@@ -18,7 +21,12 @@ function run(source: string) {
   })
   let errors = ""
   child.stderr.on("data", (data: Buffer) => (errors += data.toString()))
-  const exited = once(child, "close").then(([code, signal]) => ({ code: code as number | null, signal: signal as string | null, lines, errors }))
+  const exited = once(child, "close").then(([code, signal]) => ({
+    code: code as number | null,
+    signal: signal as string | null,
+    lines,
+    errors,
+  }))
   const says = (line: string): Promise<void> =>
     Promise.race([
       new Promise<void>((resolve) => {
@@ -88,7 +96,10 @@ test("so does one that is not told to close, once its runner was refused", async
 
 test.each([
   ["inside runSchedules", "store.runSchedules(stop.signal)"],
-  ["inside runSchedules with a boundary far away", `store.schedule("yearly", "@every 365d", "mail", null).then(() => store.runSchedules(stop.signal))`],
+  [
+    "inside runSchedules with a boundary far away",
+    `store.schedule("yearly", "@every 365d", "mail", null).then(() => store.runSchedules(stop.signal))`,
+  ],
   ["waiting for a delayed job", `queue.enqueue(null, { delay: "1h" }).then(() => queue.wait(stop.signal))`],
 ])("a process %s stays alive until its signal, then exits", async (_, call) => {
   const { child, exited, says } = run(`${OPEN}${STOP_ON_SIGTERM}

@@ -32,14 +32,18 @@ test("a promise and a thenable of another realm are waited for", async () => {
   const rejects = runInNewContext(`async () => { await null; throw new Error("late") }`) as () => Promise<void>
   expect(await outbox.runOnce("w1", rejects)).toBe(true)
   expect(await outbox.get(id)).toMatchObject({ state: "dead", lastError: "late" })
-  const committed = runInNewContext(`async (tx) => { await null; return tx.enqueue("mail", { to: "a" }) }`) as () => Promise<number>
+  const committed = runInNewContext(
+    `async (tx) => { await null; return tx.enqueue("mail", { to: "a" }) }`,
+  ) as () => Promise<number>
   const staged = await store.transaction(committed)
   expect(await store.queue("mail").get(staged)).toMatchObject({ payload: { to: "a" }, createdAt: clock.now() })
 })
 
 test("a payload of another realm is copied like any other", async () => {
   const { queue } = await startQueue()
-  const payload: unknown = runInNewContext(`({ list: [1, new Date(5)], map: new Map([["a", new Set([1])]]), bytes: new Uint8Array([1, 2]) })`)
+  const payload: unknown = runInNewContext(
+    `({ list: [1, new Date(5)], map: new Map([["a", new Set([1])]]), bytes: new Uint8Array([1, 2]) })`,
+  )
   const copy = must(await queue.get(await queue.enqueue(payload))).payload
   expect(copy).toEqual(structuredClone(payload))
 })

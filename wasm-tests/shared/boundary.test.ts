@@ -119,7 +119,13 @@ describe("re-entrancy: a delivery may call anything on its own store", () => {
     await outbox.enqueue("outer")
     const inner: Promise<unknown>[] = []
     await outbox.runOnce("w1", (job) => {
-      inner.push(outbox.enqueue("inner"), job.heartbeat("1m"), queue.enqueue(1), outbox.runOnce("w2", () => {}), store.schedules())
+      inner.push(
+        outbox.enqueue("inner"),
+        job.heartbeat("1m"),
+        queue.enqueue(1),
+        outbox.runOnce("w2", () => {}),
+        store.schedules(),
+      )
     })
     await clock.settle()
     expect(await Promise.all(inner)).toMatchObject([expect.any(Number), true, expect.any(Number), true, []])
@@ -203,7 +209,9 @@ describe("overlapping calls", () => {
     const { queue } = await startQueue<number>()
     const given = await Promise.all(Array.from({ length: 1000 }, (_, i) => queue.enqueue(i)))
     expect(new Set(given).size).toBe(1000)
-    const claimed = (await Promise.all(Array.from({ length: 1000 }, (_, i) => queue.claimOne(`w${i}`)))).map((job) => must(job))
+    const claimed = (await Promise.all(Array.from({ length: 1000 }, (_, i) => queue.claimOne(`w${i}`)))).map((job) =>
+      must(job),
+    )
     expect(claimed.map((job) => job.id)).toEqual(given)
     expect(claimed.map((job) => job.payload)).toEqual(given.map((_, i) => i))
     expect(await Promise.all(claimed.map((job) => job.ack()))).toEqual(claimed.map(() => true))
@@ -214,9 +222,12 @@ describe("overlapping calls", () => {
     const { store, queue } = await startQueue<number>()
     const outbox = store.outbox<number>("orders")
     const kinds: (() => Promise<unknown>)[] = [
-      () => queue.enqueue(1), () => queue.claimOne("w1"), () => queue.claimBatch("w1", 3).then((jobs) => Promise.all(jobs.map((job) => job.ack()))),
-      () => queue.stats(), () => queue.list(), () => queue.sweepExpired(), () => outbox.enqueue(2), () => outbox.runOnce("w1", () => {}),
-      () => store.transaction((tx) => tx.enqueue("mail", 3)), () => store.tryLock("report", "tab", 1000), () => store.schedules(),
+      () => queue.enqueue(1), () => queue.claimOne("w1"),
+      () => queue.claimBatch("w1", 3).then((jobs) => Promise.all(jobs.map((job) => job.ack()))),
+      () => queue.stats(), () => queue.list(), () => queue.sweepExpired(), () => outbox.enqueue(2),
+      () => outbox.runOnce("w1", () => {}),
+      () => store.transaction((tx) => tx.enqueue("mail", 3)), () => store.tryLock("report", "tab", 1000),
+      () => store.schedules(),
       () => queue.enqueue(4, { delay: NaN }).catch(() => {}), () => queue.get(1), () => queue.cancel(7),
     ]
     const settled = await Promise.allSettled(Array.from({ length: 1000 }, (_, i) => must(kinds[i % kinds.length])()))
@@ -266,7 +277,11 @@ describe("a delivery may throw anything", () => {
     ["an object without a prototype", Object.create(null), /object/i],
     ["an object whose toString throws", { toString: boom }, /object/i],
     ["an Error whose message throws", odd, /object/i],
-    ["a Proxy that throws at every touch", new Proxy({}, { get: boom, has: boom, getPrototypeOf: boom, ownKeys: boom }), /object/i],
+    [
+      "a Proxy that throws at every touch",
+      new Proxy({}, { get: boom, has: boom, getPrototypeOf: boom, ownKeys: boom }),
+      /object/i,
+    ],
     ["a revoked Proxy", revoked(), /object/i],
   ])("%s", async (_, value, text) => {
     for (const deliver of [() => { throw value }, async () => { throw value }, () => Promise.reject(value)]) {

@@ -35,8 +35,10 @@ const KINDS: [what: string, value: unknown][] = [
   ["boxed primitives", [new Number(1), new String("s"), new Boolean(false), Object(1n)]],
   ["an ArrayBuffer", new Uint8Array([1, 2, 3]).buffer],
   ["typed arrays", [
-    new Uint8Array([1, 2]), new Int8Array([-1]), new Uint8ClampedArray([300]), new Int16Array([-2]), new Uint16Array([2]), new Int32Array([-3]),
-    new Uint32Array([3]), new Float32Array([1.5]), new Float64Array([NaN, -0]), new BigInt64Array([-1n]), new BigUint64Array([1n]),
+    new Uint8Array([1, 2]), new Int8Array([-1]), new Uint8ClampedArray([300]), new Int16Array([-2]),
+    new Uint16Array([2]), new Int32Array([-3]),
+    new Uint32Array([3]), new Float32Array([1.5]), new Float64Array([NaN, -0]), new BigInt64Array([-1n]),
+    new BigUint64Array([1n]),
   ]],
   ["a view into a buffer", new Uint8Array(new Uint8Array([1, 2, 3, 4]).buffer, 1, 2)],
   ["a DataView", new DataView(new Uint8Array([1, 2, 3, 4]).buffer, 1, 2)],
@@ -128,7 +130,8 @@ describe("payloads come back as structured clone copies them", () => {
   })
 
   test("a Blob keeps its content and type", async () => {
-    for (const actual of (await roundTrips({ file: new Blob(["hello"], { type: "text/plain" }) })) as { file: Blob }[]) {
+    const payload = { file: new Blob(["hello"], { type: "text/plain" }) }
+    for (const actual of (await roundTrips(payload)) as (typeof payload)[]) {
       expect(await actual.file.text()).toBe("hello")
       expect(actual.file.type).toBe("text/plain")
     }
@@ -177,14 +180,16 @@ describe("what structured clone cannot copy is Codec", () => {
   })
 })
 
-const PROTOTYPES = new Map<unknown, string>(
-  [Object, Array, Map, Set, Date, RegExp, Error, TypeError, RangeError, Number, String, Boolean, BigInt, ArrayBuffer, DataView, Uint8Array,
-    Int8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array, Float32Array, Float64Array, BigInt64Array, BigUint64Array,
-  ].map((constructor) => [constructor.prototype, constructor.name]),
-)
+const CLASSES = [
+  Object, Array, Map, Set, Date, RegExp, Error, TypeError, RangeError, Number, String, Boolean, BigInt, ArrayBuffer,
+  DataView, Uint8Array, Int8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array, Float32Array,
+  Float64Array, BigInt64Array, BigUint64Array,
+]
+const PROTOTYPES = new Map<unknown, string>(CLASSES.map(({ prototype, name }) => [prototype, name]))
 
 /**
- * All there is to see of a value, one line for each thing in it: prototypes, own keys in their order with their attributes, holes, what
+ * All there is to see of a value, one line for each thing in it: prototypes,
+ own keys in their order with their attributes, holes, what
  * is inside, and which references are one.
  */
 function linesOf(value: unknown): string[] {
@@ -199,14 +204,16 @@ function linesOf(value: unknown): string[] {
     if (known !== undefined) return void lines.push(`${path} is #${known}`)
     seen.set(current, seen.size)
     const prototype = PROTOTYPES.get(Object.getPrototypeOf(current)) ?? "of another kind"
-    lines.push(`${path} #${seen.size - 1} ${prototype}${Object.isExtensible(current) ? "" : " (closed)"} ${insideOf(current)}`)
+    lines.push(
+      `${path} #${seen.size - 1} ${prototype}${Object.isExtensible(current) ? "" : " (closed)"} ${insideOf(current)}`,
+    )
     if (ArrayBuffer.isView(current)) return visit(`${path}.buffer`, current.buffer)
-    if (current instanceof Map) [...current].forEach(([key, held], i) => (visit(`${path}<${i}`, key), visit(`${path}>${i}`, held)))
-    if (current instanceof Set) [...current].forEach((held, i) => visit(`${path}<${i}`, held))
+    const items = current instanceof Map || current instanceof Set ? [...current] : []
+    items.forEach((item: unknown, i) => visit(`${path}<${i}>`, item))
     for (const key of Reflect.ownKeys(current)) {
       if (current instanceof Error && key === "stack") continue
-      const { value: held, get, writable, enumerable, configurable } = must(Object.getOwnPropertyDescriptor(current, key))
-      lines.push(`${path}.${String(key)} ${[get ? "getter" : "", writable, enumerable, configurable].join(" ")}`)
+      const { get, value: held, ...attributes } = must(Object.getOwnPropertyDescriptor(current, key))
+      lines.push(`${path}.${String(key)} ${JSON.stringify(attributes)}${get ? " getter" : ""}`)
       visit(`${path}.${String(key)}`, held)
     }
   }
@@ -220,14 +227,16 @@ function insideOf(value: object): string {
   if (value instanceof RegExp) return String(value)
   if (value instanceof ArrayBuffer) return [...new Uint8Array(value)].join(",")
   if (ArrayBuffer.isView(value)) return `${value.byteOffset}+${value.byteLength}`
-  if (value instanceof Number || value instanceof String || value instanceof Boolean || value instanceof BigInt) return String(value)
-  return ""
+  const isBoxed = [Number, String, Boolean, BigInt].some((type) => value instanceof type)
+  return isBoxed ? String(value) : ""
 }
 
 function randomValue(random: Random, depth: number, made: object[]): unknown {
   const leaves: (() => unknown)[] = [
-    () => random.int(-1000, 1000), () => random.unit(), () => -0, () => NaN, () => "s".repeat(random.int(0, 9)), () => null, () => undefined,
-    () => random.chance(0.5), () => BigInt(random.int(-9, 9)), () => new Date(random.int(0, 1e12)), () => new Uint8Array(random.int(0, 5)),
+    () => random.int(-1000, 1000), () => random.unit(), () => -0, () => NaN, () => "s".repeat(random.int(0, 9)),
+    () => null, () => undefined,
+    () => random.chance(0.5), () => BigInt(random.int(-9, 9)), () => new Date(random.int(0, 1e12)),
+    () => new Uint8Array(random.int(0, 5)),
   ]
   if (made.length > 0 && random.chance(0.15)) return random.pick(made)   // shared, or a cycle
   if (depth === 0 || random.chance(0.3)) return random.pick(leaves)()
@@ -239,7 +248,10 @@ function randomValue(random: Random, depth: number, made: object[]): unknown {
       made.push(object)
       const keys = ["a", "b", "c", "0", "10", "2", "length", "constructor", "toString", "key with spaces"]
       for (let i = 0; i < size; i++) object[random.pick(keys)] = inner()
-      if (random.chance(0.1)) Object.defineProperty(object, "__proto__", { value: inner(), enumerable: true, configurable: true, writable: true })
+      if (random.chance(0.1)) {
+        const ordinary = { enumerable: true, configurable: true, writable: true }
+        Object.defineProperty(object, "__proto__", { value: inner(), ...ordinary })
+      }
       if (random.chance(0.1)) Object.freeze(object)
       return object
     },

@@ -114,7 +114,10 @@ class Comparison {
     const one = random.chance(0.4)
     const taken = one ? list(await ours.queue.claimOne(workerId)) : await ours.queue.claimBatch(workerId, n)
     const expected = one ? list(await heap.queue.claimOne(workerId)) : await heap.queue.claimBatch(workerId, n)
-    expect(taken.map((job) => this.#translated(job)), this.#says(one ? "claimOne" : `claimBatch ${n}`)).toEqual(expected.map(fieldsOf))
+    expect(
+      taken.map((job) => this.#translated(job)),
+      this.#says(one ? "claimOne" : `claimBatch ${n}`),
+    ).toEqual(expected.map(fieldsOf))
     ours.claims.push(...taken)
     heap.claims.push(...expected)
     for (const side of [ours, heap]) side.claims.splice(0, side.claims.length - CLAIMS_KEPT)
@@ -174,7 +177,10 @@ class Comparison {
       await ours.queue.list({ ...options, after: after.ours }),
       await heap.queue.list({ ...options, after: after.heap }),
     ]
-    expect(page.map((job) => this.#translated(job)), this.#says(`list ${JSON.stringify(options)}`)).toEqual(expected.map(fieldsOf))
+    expect(
+      page.map((job) => this.#translated(job)),
+      this.#says(`list ${JSON.stringify(options)}`),
+    ).toEqual(expected.map(fieldsOf))
   }
 
   async #compareAll({ ours, heap }: Pair): Promise<void> {

@@ -244,7 +244,7 @@ class Replayer {
   }
 }
 
-/** Recorded ids and ours, paired at first sight. Both grow in the same order; numbers may differ, since gaps are ordinary. */
+/** Recorded ids and ours, paired at first sight. Both grow in one order; numbers differ, since gaps are ordinary. */
 class RecordedIds {
   readonly #pairs: { recorded: number; actual: number }[] = []
 

@@ -67,7 +67,8 @@ describe(`a signal used ${USES} times has no listener left`, () => {
     const { signal, counter } = plain()
     const leader = follow(store.runSchedules())
     await clock.settle()
-    for (let i = 0; i < USES; i++) expect((await rejection(() => store.runSchedules(signal))).code).toBe("LeadershipLost")
+    for (let i = 0; i < USES; i++)
+      expect((await rejection(() => store.runSchedules(signal))).code).toBe("LeadershipLost")
     expect(counter.listeners).toHaveLength(0)
     expect(leader.state).toBe("waiting")
   })
@@ -154,7 +155,10 @@ test("one signal may serve many calls, and ends them all", async () => {
 
 test("a signal that aborts while the call is being made is not missed", async () => {
   const { store, queue, clock } = await startQueue()
-  for (const use of [(signal: AbortSignal) => queue.wait(signal), (signal: AbortSignal) => store.runSchedules(signal)]) {
+  for (const use of [
+    (signal: AbortSignal) => queue.wait(signal),
+    (signal: AbortSignal) => store.runSchedules(signal),
+  ]) {
     const stop = new AbortController()
     const fate = follow<unknown>(use(stop.signal))
     stop.abort()

@@ -1,7 +1,8 @@
 import { describe, expectTypeOf, test } from "vitest"
 import { AlkstoreError, memory, open } from "alkstore-wasm"
 import type {
-  ClaimedJob, Clock, Duration, EnqueueOptions, ErrorCode, Job, JobState, Lock, OpenOptions, Outbox, Queue, QueueOptions, Schedule,
+  ClaimedJob, Clock, Duration, EnqueueOptions, ErrorCode, Job, JobState, Lock, OpenOptions, Outbox, Queue, QueueOptions,
+  Schedule,
   ScheduleInfo, ScheduleOptions, StorageAdapter, Store, Transaction,
 } from "alkstore-wasm"
 import { ManualClock } from "alkstore-wasm/testing"
@@ -46,7 +47,8 @@ describe("AlkstoreError", () => {
     expectTypeOf<AlkstoreError>().toExtend<Error>()
     expectTypeOf<AlkstoreError["code"]>().toEqualTypeOf<ErrorCode>()
     expectTypeOf<ErrorCode>().toEqualTypeOf<
-      | "InvalidName" | "ReservedName" | "InvalidSpec" | "InvalidArgument" | "LeadershipLost" | "Codec" | "Closed" | "Storage"
+      | "InvalidName" | "ReservedName" | "InvalidSpec" | "InvalidArgument" | "LeadershipLost" | "Codec" | "Closed"
+      | "Storage"
       | "Unavailable" | "Panicked"
     >()
   })
@@ -100,8 +102,16 @@ describe("a queue", () => {
   test("takes durations as numbers or strings", () => {
     expectTypeOf<Duration>().toEqualTypeOf<number | string>()
     expectTypeOf<"30s">().toExtend<Duration>()
-    expectTypeOf(store.queue).toBeCallableWith("mail", { visibilityTimeout: "30s", maxAttempts: 5, backoffBase: 100, deadLetterRetention: null })
-    expectTypeOf(queue.enqueue).toBeCallableWith({ to: "a" }, { delay: "1s", runAt: new Date(), priority: 1, maxAttempts: 2, expires: 5, transaction: {} })
+    expectTypeOf(store.queue).toBeCallableWith("mail", {
+      visibilityTimeout: "30s",
+      maxAttempts: 5,
+      backoffBase: 100,
+      deadLetterRetention: null,
+    })
+    expectTypeOf(queue.enqueue).toBeCallableWith(
+      { to: "a" },
+      { delay: "1s", runAt: new Date(), priority: 1, maxAttempts: 2, expires: 5, transaction: {} },
+    )
     expectTypeOf<QueueOptions>().toExtend<object>()
     // @ts-expect-error a misspelt option
     void queue.enqueue({ to: "a" }, { dealy: 5 })
@@ -184,7 +194,9 @@ describe("the store's other calls", () => {
   })
 
   test("schedules", () => {
-    expectTypeOf(store.schedule("report", "@every 5m", "mail", { to: "a" }, { priority: 1, maxAttempts: 2, expires: "1h" })).toEqualTypeOf<Promise<Schedule>>()
+    expectTypeOf(
+      store.schedule("report", "@every 5m", "mail", { to: "a" }, { priority: 1, maxAttempts: 2, expires: "1h" }),
+    ).toEqualTypeOf<Promise<Schedule>>()
     expectTypeOf(store.unschedule("report")).toEqualTypeOf<Promise<boolean>>()
     expectTypeOf(store.schedules()).toEqualTypeOf<Promise<ScheduleInfo[]>>()
     expectTypeOf<ScheduleInfo>().toExtend<Schedule>()

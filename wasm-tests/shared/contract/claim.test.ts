@@ -41,18 +41,27 @@ test("a claim sets the holder, the instant and the deadline, and counts the atte
 })
 
 describe("a claimed job is claimable again once its claim has lapsed", () => {
-  test.each<[after: number, claimable: boolean]>([[0, false], [29_999, false], [30_000, false], [30_001, true], [99_999_999, true]])(
-    "%d ms after a claim of 30 s: %s",
-    async (after, claimable) => {
-      const { queue, clock } = await startQueue({ visibilityTimeout: "30s" })
-      await queue.enqueue(null)
-      await claim(queue, "w1")
-      clock.set(START + after)
-      const again = await queue.claimOne("w2")
-      expect(again !== null).toBe(claimable)
-      if (claimable) expect(again).toMatchObject({ attempts: 2, workerId: "w2", claimedAt: START + after, claimExpiresAt: START + after + 30_000 })
-    },
-  )
+  test.each<[after: number, claimable: boolean]>([
+    [0, false],
+    [29_999, false],
+    [30_000, false],
+    [30_001, true],
+    [99_999_999, true],
+  ])("%d ms after a claim of 30 s: %s", async (after, claimable) => {
+    const { queue, clock } = await startQueue({ visibilityTimeout: "30s" })
+    await queue.enqueue(null)
+    await claim(queue, "w1")
+    clock.set(START + after)
+    const again = await queue.claimOne("w2")
+    expect(again !== null).toBe(claimable)
+    if (claimable)
+      expect(again).toMatchObject({
+        attempts: 2,
+        workerId: "w2",
+        claimedAt: START + after,
+        claimExpiresAt: START + after + 30_000,
+      })
+  })
 
   test("a heartbeat moves that instant", async () => {
     const { queue, clock } = await startQueue({ visibilityTimeout: "30s" })
@@ -87,7 +96,14 @@ describe("the order is priority, then ready time, then id", () => {
     await queue.enqueue("least", { delay: -1000, priority: -1 })
     await queue.enqueue("not yet", { delay: 2000, priority: 9 })
     clock.set(AT)
-    expect(payloads(await queue.claimBatch("w1", 10))).toEqual(["urgent", "urgent but last", "early 1", "early 2", "late", "least"])
+    expect(payloads(await queue.claimBatch("w1", 10))).toEqual([
+      "urgent",
+      "urgent but last",
+      "early 1",
+      "early 2",
+      "late",
+      "least",
+    ])
   })
 
   test("a lapsed claim keeps its place by its own ready time and id", async () => {
@@ -191,7 +207,8 @@ describe("jobs without attempts left die at a claim", () => {
     clock.set(AT)
     await queue.claimOne("w2")
     expect(fieldsOf(must(await queue.get(job.id)))).toEqual({
-      ...fieldsOf(job), state: "dead", workerId: null, claimExpiresAt: null, lastError: "max attempts exceeded", diedAt: AT,
+      ...fieldsOf(job), state: "dead", workerId: null, claimExpiresAt: null, lastError: "max attempts exceeded",
+      diedAt: AT,
     })
   })
 

@@ -14,7 +14,7 @@ async function setBack(store: Store, clock: ManualClock, by = BACK): Promise<voi
   await store.queue("elsewhere").enqueue(null)
 }
 
-/** What was due at `deadline` is due at the same distance from the corrected clock, at most 10 s later and never earlier. */
+/** What was due at `deadline` is due as far from the corrected clock, at most 10 s later and never earlier. */
 function expectMoved(actual: number | null, deadline: number, by = BACK): void {
   expect(actual).toBeGreaterThanOrEqual(deadline - by)
   expect(actual).toBeLessThanOrEqual(deadline - by + MEMORY)
@@ -26,7 +26,12 @@ describe("a clock set back by hours takes every derived deadline with it", () =>
   test.each<[what: string, field: Field, deadline: number, prepare: (store: Store) => Promise<unknown>]>([
     ["the ready time of an enqueue", "runAt", START, (store) => store.queue("mail").enqueue(null)],
     ["a delay", "runAt", START + 10_000, (store) => store.queue("mail").enqueue(null, { delay: "10s" })],
-    ["an enqueue of a transaction", "runAt", START + 5000, (store) => store.transaction((tx) => tx.enqueue("mail", null, { delay: "5s" }))],
+    [
+      "an enqueue of a transaction",
+      "runAt",
+      START + 5000,
+      (store) => store.transaction((tx) => tx.enqueue("mail", null, { delay: "5s" })),
+    ],
     ["the ready time of a retry with a delay", "runAt", START + 10_000, async (store) => {
       await store.queue("mail").enqueue(null)
       await (await claim(store.queue("mail"))).retry(null, "10s")
@@ -54,7 +59,12 @@ describe("a clock set back by hours takes every derived deadline with it", () =>
       await (await claim(store.queue("mail"))).heartbeat("20s")
     }],
     ["an expiry", "expiresAt", START + HOUR, (store) => store.queue("mail").enqueue(null, { expires: "1h" })],
-    ["the expiry of a job given for an instant", "expiresAt", START + HOUR, (store) => store.queue("mail").enqueue(null, { runAt: 5, expires: "1h" })],
+    [
+      "the expiry of a job given for an instant",
+      "expiresAt",
+      START + HOUR,
+      (store) => store.queue("mail").enqueue(null, { runAt: 5, expires: "1h" }),
+    ],
     ["the expiry of a claimed job", "expiresAt", START + HOUR, async (store) => {
       await store.queue("mail").enqueue(null, { expires: "1h" })
       await claim(store.queue("mail"))

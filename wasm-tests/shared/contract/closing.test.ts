@@ -43,7 +43,13 @@ describe("after close every call is Closed", () => {
   ])("%s", async (_, call) => {
     const { store, queue } = await startQueue()
     await queue.enqueue(null)
-    const handles = { store, queue, outbox: store.outbox("mail"), job: await claim(queue), lock: must(await store.tryLock("l", "tab", 1000)) }
+    const handles = {
+      store,
+      queue,
+      outbox: store.outbox("mail"),
+      job: await claim(queue),
+      lock: must(await store.tryLock("l", "tab", 1000)),
+    }
     await store.close()
     expect(await rejection(() => call(handles))).toMatchObject({ code: "Closed" })
   })
@@ -85,7 +91,10 @@ test("`await using` closes at the end of its block", async () => {
 describe("close", () => {
   test("lets a running runSchedules resolve, its lock released", async () => {
     const { store, clock, reopen } = await start()
-    const runs = [follow(store.runSchedules()), follow(store.runSchedules(new AbortController().signal, { standby: true }))]
+    const runs = [
+      follow(store.runSchedules()),
+      follow(store.runSchedules(new AbortController().signal, { standby: true })),
+    ]
     await clock.settle()
     await store.close()
     await clock.settle()
@@ -118,7 +127,7 @@ describe("close", () => {
   test.each<[ends: string, end: (hold: Gate<void>) => void]>([
     ["succeeds", (hold) => hold.open()],
     ["fails", (hold) => hold.fail(new Error("boom"))],
-  ])("waits for no delivery: its job stays claimed until it lapses, and runOnce is Closed when it %s", async (_, end) => {
+  ])("waits for no delivery: its job stays claimed, and runOnce is Closed when it %s", async (_, end) => {
     const { store, clock, reopen } = await start()
     const hold = gate()
     const id = await store.outbox("orders").enqueue(null)
@@ -139,7 +148,9 @@ describe("close", () => {
   test("from within a delivery ends like any other", async () => {
     const { store } = await start()
     await store.outbox("orders").enqueue(null)
-    expect(await rejection(() => store.outbox("orders").runOnce("w1", () => store.close()))).toMatchObject({ code: "Closed" })
+    expect(await rejection(() => store.outbox("orders").runOnce("w1", () => store.close()))).toMatchObject({
+      code: "Closed",
+    })
   })
 
   test("does not release locks", async () => {
@@ -155,7 +166,11 @@ describe("close", () => {
   test("ends every wait with false, and leaves no timer", async () => {
     const { store, queue, clock } = await startQueue()
     await queue.enqueue(null, { delay: "1h" })
-    const waits = [follow(queue.wait()), follow(queue.wait(new AbortController().signal)), follow(store.outbox("mail").wait())]
+    const waits = [
+      follow(queue.wait()),
+      follow(queue.wait(new AbortController().signal)),
+      follow(store.outbox("mail").wait()),
+    ]
     await clock.settle()
     await store.close()
     await clock.settle()

@@ -50,7 +50,8 @@ describe("redrive", () => {
     clock.set(START + 500)
     expect(await queue.redrive()).toBe(1)
     expect(fieldsOf(must(await queue.get(before.id)))).toEqual({
-      ...fieldsOf(before), state: "pending", runAt: START + 500, attempts: 0, claimedAt: null, lastError: null, diedAt: null,
+      ...fieldsOf(before), state: "pending", runAt: START + 500, attempts: 0, claimedAt: null, lastError: null,
+      diedAt: null,
     })
     expect(await claim(queue)).toMatchObject({ id: before.id, attempts: 1 })
   })
@@ -77,7 +78,8 @@ describe("redrive", () => {
     await job.fail()
     await queue.redrive()
     expect(await queue.get(job.id)).toMatchObject({
-      payload: { to: "a" }, priority: 7, visibilityTimeout: 1, maxAttempts: 1, backoffBase: 2, deadLetterRetention: 3, createdAt: START,
+      payload: { to: "a" }, priority: 7, visibilityTimeout: 1, maxAttempts: 1, backoffBase: 2, deadLetterRetention: 3,
+      createdAt: START,
     })
   })
 })

@@ -28,20 +28,28 @@ describe("the ready time", () => {
     expect(await queue.get(await queue.enqueue(null, options))).toMatchObject({ runAt, createdAt: START })
   })
 
-  test.each<[where: string]>([["an outbox"], ["a transaction"], ["an outbox in a transaction"]])("follows the same rule in %s", async (where) => {
-    const { store } = await start()
-    const options = { delay: 10, runAt: START + 20, expires: 30, priority: 4, maxAttempts: 2 }
-    if (where === "an outbox") await store.outbox("mail").enqueue(null, options)
-    else if (where === "a transaction") await store.transaction((tx) => tx.enqueue("mail", null, options))
-    else await store.transaction((tx) => tx.outboxEnqueue("mail", null, options))
-    const source = where === "a transaction" ? store.queue("mail") : store.outbox("mail")
-    expect(await source.list()).toMatchObject([{ runAt: START + 10, expiresAt: START + 30, priority: 4, maxAttempts: 2, createdAt: START }])
-  })
+  test.each<[where: string]>([["an outbox"], ["a transaction"], ["an outbox in a transaction"]])(
+    "follows the same rule in %s",
+    async (where) => {
+      const { store } = await start()
+      const options = { delay: 10, runAt: START + 20, expires: 30, priority: 4, maxAttempts: 2 }
+      if (where === "an outbox") await store.outbox("mail").enqueue(null, options)
+      else if (where === "a transaction") await store.transaction((tx) => tx.enqueue("mail", null, options))
+      else await store.transaction((tx) => tx.outboxEnqueue("mail", null, options))
+      const source = where === "a transaction" ? store.queue("mail") : store.outbox("mail")
+      expect(await source.list()).toMatchObject([
+        { runAt: START + 10, expiresAt: START + 30, priority: 4, maxAttempts: 2, createdAt: START },
+      ])
+    },
+  )
 })
 
 test("expires counts from the enqueue, not from the ready time", async () => {
   const { queue } = await startQueue()
-  expect(await queue.get(await queue.enqueue(null, { delay: 100, expires: 30 }))).toMatchObject({ runAt: START + 100, expiresAt: START + 30 })
+  expect(await queue.get(await queue.enqueue(null, { delay: 100, expires: 30 }))).toMatchObject({
+    runAt: START + 100,
+    expiresAt: START + 30,
+  })
 })
 
 test("one call reads the clock once", async () => {
@@ -136,12 +144,15 @@ describe("the payload", () => {
     expect((await claim(queue)).payload).toEqual({ to: ["a"] })
   })
 
-  test.each([undefined, null, 0, -0, "", false, NaN, Infinity, 10n ** 30n, "\ud800"])("%s is a payload like any other", async (payload) => {
-    const { queue } = await startQueue()
-    const id = await queue.enqueue(payload)
-    expect(must(await queue.get(id)).payload).toBe(payload)
-    expect((await claim(queue)).payload).toBe(payload)
-  })
+  test.each([undefined, null, 0, -0, "", false, NaN, Infinity, 10n ** 30n, "\ud800"])(
+    "%s is a payload like any other",
+    async (payload) => {
+      const { queue } = await startQueue()
+      const id = await queue.enqueue(payload)
+      expect(must(await queue.get(id)).payload).toBe(payload)
+      expect((await claim(queue)).payload).toBe(payload)
+    },
+  )
 })
 
 test("a job shows all its fields as own properties, wherever it comes from", async () => {

@@ -66,18 +66,50 @@ describe("a message names the argument and contains the value", () => {
 describe("checks come in argument order: names, then numbers and options, then the spec", () => {
   test.each<[code: string, what: string, call: Call]>([
     ["InvalidName", "a lock's bad name before its bad owner and ttl", (store) => store.tryLock(" ", "", NaN)],
-    ["ReservedName", "a lock's reserved name before its bad owner and ttl", (store) => store.tryLock("__alkstore_x", "", NaN)],
+    [
+      "ReservedName",
+      "a lock's reserved name before its bad owner and ttl",
+      (store) => store.tryLock("__alkstore_x", "", NaN),
+    ],
     ["InvalidName", "a lock's bad owner before its bad ttl", (store) => store.tryLock("report", "", NaN)],
-    ["ReservedName", "a schedule's reserved name before its bad queue", (store) => store.schedule("__alkstore_s", "never", "", null, { priority: NaN })],
-    ["InvalidName", "a schedule's bad name before its reserved queue", (store) => store.schedule("", "never", "__alkstore_q", null, { priority: NaN })],
-    ["InvalidName", "a schedule's bad queue before its options and spec", (store) => store.schedule("report", "never", "", null, { priority: NaN })],
-    ["InvalidArgument", "a schedule's options before its spec", (store) => store.schedule("report", "never", "mail", null, { priority: NaN })],
-    ["InvalidArgument", "a schedule's unknown option before its spec", (store) => store.schedule("report", "never", "mail", null, untyped({ colour: 1 }))],
-    ["InvalidSpec", "a schedule's spec at last", (store) => store.schedule("report", "never", "mail", null, { priority: 1 })],
+    [
+      "ReservedName",
+      "a schedule's reserved name before its bad queue",
+      (store) => store.schedule("__alkstore_s", "never", "", null, { priority: NaN }),
+    ],
+    [
+      "InvalidName",
+      "a schedule's bad name before its reserved queue",
+      (store) => store.schedule("", "never", "__alkstore_q", null, { priority: NaN }),
+    ],
+    [
+      "InvalidName",
+      "a schedule's bad queue before its options and spec",
+      (store) => store.schedule("report", "never", "", null, { priority: NaN }),
+    ],
+    [
+      "InvalidArgument",
+      "a schedule's options before its spec",
+      (store) => store.schedule("report", "never", "mail", null, { priority: NaN }),
+    ],
+    [
+      "InvalidArgument",
+      "a schedule's unknown option before its spec",
+      (store) => store.schedule("report", "never", "mail", null, untyped({ colour: 1 })),
+    ],
+    [
+      "InvalidSpec",
+      "a schedule's spec at last",
+      (store) => store.schedule("report", "never", "mail", null, { priority: 1 }),
+    ],
     ["InvalidName", "a batch's bad worker before its bad number", (store) => store.queue("mail").claimBatch("", NaN)],
     ["InvalidName", "a batch's bad worker before an empty result", (store) => store.queue("mail").claimBatch("", 0)],
     ["InvalidName", "a queue's bad name before its options", async (store) => store.queue("", { maxAttempts: NaN })],
-    ["ReservedName", "a staged enqueue's name before its options", (store) => store.transaction((tx) => tx.enqueue("__alkstore_x", null, { delay: NaN }))],
+    [
+      "ReservedName",
+      "a staged enqueue's name before its options",
+      (store) => store.transaction((tx) => tx.enqueue("__alkstore_x", null, { delay: NaN })),
+    ],
     ["InvalidName", "a staged read's name before its id", (store) => store.transaction((tx) => tx.get("", NaN))],
   ])("%s: %s", async (code, _, call) => {
     const { store } = await start()

@@ -13,7 +13,13 @@ test("it starts at 1,700,000,000,000 unless told otherwise", () => {
 })
 
 describe("advance", () => {
-  test.each<[by: number | string, ms: number]>([[0, 0], [1, 1], [1500, 1500], ["1.5s", 1500], ["1d", DAY]])("by %s moves the time by %d ms", async (by, ms) => {
+  test.each<[by: number | string, ms: number]>([
+    [0, 0],
+    [1, 1],
+    [1500, 1500],
+    ["1.5s", 1500],
+    ["1d", DAY],
+  ])("by %s moves the time by %d ms", async (by, ms) => {
     const clock = new ManualClock()
     await clock.advance(by)
     expect(clock.now()).toBe(START + ms)

@@ -28,9 +28,12 @@ test("the delivery is handed the claimed job", async () => {
     seen = job
   })
   expect(fieldsOf(must(seen as ClaimedJob<string> | null))).toEqual({
-    id, queue: "__alkstore_outbox:orders", state: "processing", payload: "order 1", priority: 3, runAt: START, attempts: 1,
-    maxAttempts: 5, workerId: "worker 7", claimedAt: START + 5, claimExpiresAt: START + 5 + 60 * SECOND, createdAt: START,
-    expiresAt: null, visibilityTimeout: 60 * SECOND, backoffBase: 5 * SECOND, deadLetterRetention: null, lastError: null, diedAt: null,
+    id, queue: "__alkstore_outbox:orders", state: "processing", payload: "order 1", priority: 3, runAt: START,
+    attempts: 1,
+    maxAttempts: 5, workerId: "worker 7", claimedAt: START + 5, claimExpiresAt: START + 5 + 60 * SECOND,
+    createdAt: START,
+    expiresAt: null, visibilityTimeout: 60 * SECOND, backoffBase: 5 * SECOND, deadLetterRetention: null,
+    lastError: null, diedAt: null,
   })
 })
 
@@ -67,7 +70,14 @@ describe("failure retries, with a backoff and without keeping the error", () => 
     const id = await outbox.enqueue("order")
     expect(await outbox.runOnce("w1", deliver)).toBe(true)
     const job = must(await outbox.get(id))
-    expect(job).toMatchObject({ state: "pending", attempts: 1, workerId: null, claimedAt: null, claimExpiresAt: null, lastError: null })
+    expect(job).toMatchObject({
+      state: "pending",
+      attempts: 1,
+      workerId: null,
+      claimedAt: null,
+      claimExpiresAt: null,
+      lastError: null,
+    })
     expect(job.runAt).toBeGreaterThanOrEqual(START + 2500)
     expect(job.runAt).toBeLessThanOrEqual(START + 5000)
     clock.set(START + 5000)
@@ -78,8 +88,10 @@ describe("failure retries, with a backoff and without keeping the error", () => 
 
 describe("the last failure's message reaches the dead job", () => {
   const cases: [what: string, value: unknown, text: string][] = [
-    ["an Error", new Error("boom"), "boom"], ["a string", "plain", "plain"], ["an empty string", "", ""], ["a number", 500, "500"],
-    ["undefined", undefined, "undefined"], ["null", null, "null"], ["false", false, "false"], ["a symbol", Symbol("s"), "Symbol(s)"],
+    ["an Error", new Error("boom"), "boom"], ["a string", "plain", "plain"], ["an empty string", "", ""],
+    ["a number", 500, "500"],
+    ["undefined", undefined, "undefined"], ["null", null, "null"], ["false", false, "false"],
+    ["a symbol", Symbol("s"), "Symbol(s)"],
   ]
 
   test.each(cases)("%s", async (_, value, text) => {
@@ -103,7 +115,7 @@ describe("the last failure's message reaches the dead job", () => {
 })
 
 describe("no heartbeat is issued during a delivery", () => {
-  test("one that takes longer than the visibility timeout loses the job, and its late success changes nothing", async () => {
+  test("one that outlasts the visibility timeout loses its job, and its late success changes nothing", async () => {
     const { outbox, clock } = await startOutbox()
     const id = await outbox.enqueue("order")
     const slow = gate()

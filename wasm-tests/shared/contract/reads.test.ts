@@ -24,7 +24,11 @@ describe("get", () => {
 describe("list", () => {
   test("goes by id, whatever the claim order, and shows what get shows", async () => {
     const { queue } = await startQueue()
-    const given = [await queue.enqueue(1, { priority: -1 }), await queue.enqueue(2, { priority: 9 }), await queue.enqueue(3, { delay: -9 })]
+    const given = [
+      await queue.enqueue(1, { priority: -1 }),
+      await queue.enqueue(2, { priority: 9 }),
+      await queue.enqueue(3, { delay: -9 }),
+    ]
     await claim(queue)
     const listed = await queue.list()
     expect(ids(listed)).toEqual(given)

@@ -19,7 +19,12 @@ describe("schedule", () => {
   test("returns what was registered, absent options null", async () => {
     const { store } = await start()
     const none = { priority: null, maxAttempts: null, expires: null }
-    expect(await store.schedule("report", "@every 5m", "mail", null)).toEqual({ name: "report", spec: "@every 5m", queue: "mail", options: none })
+    expect(await store.schedule("report", "@every 5m", "mail", null)).toEqual({
+      name: "report",
+      spec: "@every 5m",
+      queue: "mail",
+      options: none,
+    })
     expect(await store.schedule("report", "@every 5m", "mail", null, { priority: 2, expires: 1000 })).toEqual({
       name: "report", spec: "@every 5m", queue: "mail", options: { priority: 2, maxAttempts: null, expires: 1000 },
     })
@@ -48,21 +53,31 @@ describe("schedule", () => {
 
 describe("the grammar", () => {
   test.each<[spec: string, interval: number]>([
-    ["@every 1s", SECOND], ["@every 90s", 90 * SECOND], ["@every 1m", MINUTE], ["@every 2h", 2 * HOUR], ["@every 1d", DAY],
+    ["@every 1s", SECOND], ["@every 90s", 90 * SECOND], ["@every 1m", MINUTE], ["@every 2h", 2 * HOUR],
+    ["@every 1d", DAY],
     ["@every 365d", 365 * DAY], ["@every 1000000s", 1_000_000 * SECOND],
   ])("%s: the first boundary is one interval away", async (spec, interval) => {
     const { store } = await start()
     await store.schedule("report", spec, "mail", null)
     expect(await store.schedules()).toEqual([
-      { name: "report", spec, queue: "mail", options: { priority: null, maxAttempts: null, expires: null }, nextFireAt: START + interval },
+      {
+        name: "report",
+        spec,
+        queue: "mail",
+        options: { priority: null, maxAttempts: null, expires: null },
+        nextFireAt: START + interval,
+      },
     ])
   })
 
   test.each([
-    "", "@every", "@every ", "@every 5", "@every s", "@every 0s", "@every 00s", "@every -5s", "@every +5s", "@every 1.5s",
+    "", "@every", "@every ", "@every 5", "@every s", "@every 0s", "@every 00s", "@every -5s", "@every +5s",
+    "@every 1.5s",
     "@every 1e3s", "@every 5ms", "@every 5w", "@every 5S", "@every 5 s", "@every  5s", "@every\t5s", "@every\u00a05s",
-    " @every 5s", "@every 5s ", "@every 5s\n", "@EVERY 5s", "@Every 5s", "every 5s", "@every5s", "@every 5s5s", "@every 1h30m",
-    "@every five s", "@every \u0665s", "@every \uff15s", "@every 0x5s", "@every 1_000s", "@hourly", "@daily", "* * * * *",
+    " @every 5s", "@every 5s ", "@every 5s\n", "@EVERY 5s", "@Every 5s", "every 5s", "@every5s", "@every 5s5s",
+    "@every 1h30m",
+    "@every five s", "@every \u0665s", "@every \uff15s", "@every 0x5s", "@every 1_000s", "@hourly", "@daily",
+    "* * * * *",
     "0 * * * *", "*/5 * * * * *", "PT5S", "5s",
   ])("%j is InvalidSpec before anything is stored", async (spec) => {
     const { store } = await start()
@@ -71,7 +86,8 @@ describe("the grammar", () => {
   })
 
   test.each([
-    `@every ${MAX}s`, `@every ${Math.floor(MAX / DAY)}d`, `@every ${Math.ceil((MAX - START + 1) / SECOND)}s`, "@every 18446744073709551616s",
+    `@every ${MAX}s`, `@every ${Math.floor(MAX / DAY)}d`, `@every ${Math.ceil((MAX - START + 1) / SECOND)}s`,
+    "@every 18446744073709551616s",
     `@every ${"9".repeat(100)}s`,
   ])("%s is InvalidSpec: its first boundary overflows the clock", async (spec) => {
     const { store } = await start()
@@ -121,7 +137,9 @@ describe("registering again", () => {
     await clock.advance("1m")
     await tick(store, clock)
     expect(await store.queue("mail").list()).toEqual([])
-    expect(await store.queue("other").list()).toMatchObject([{ payload: "new", priority: 2, maxAttempts: 3, expiresAt: null }])
+    expect(await store.queue("other").list()).toMatchObject([
+      { payload: "new", priority: 2, maxAttempts: 3, expiresAt: null },
+    ])
   })
 
   test("after an unschedule starts from now", async () => {
@@ -182,7 +200,8 @@ describe("a tick", () => {
     await tick(store, clock)
     const now = START + 61_500
     expect(await store.queue("mail").list()).toMatchObject([{
-      state: "pending", payload: { to: "a" }, priority: 4, runAt: now, createdAt: now, expiresAt: now + 10_000, attempts: 0, maxAttempts: 2,
+      state: "pending", payload: { to: "a" }, priority: 4, runAt: now, createdAt: now, expiresAt: now + 10_000,
+      attempts: 0, maxAttempts: 2,
       visibilityTimeout: 300_000, backoffBase: 5000, deadLetterRetention: null,
     }])
   })
@@ -208,7 +227,7 @@ describe("a tick", () => {
     [14 * DAY, 64, 14 * DAY + 10_000],
     [14 * DAY + 1, 64, 14 * DAY + 10_000],
     [14 * DAY - 1, 64, 14 * DAY],
-  ])("%d ms after an '@every 10s' was registered fires %d, at most 64, and goes on at %d on the same grid", async (behind, jobs, next) => {
+  ])("%d ms after an `@every 10s` fires %d, at most 64, and goes on at %d on its grid", async (behind, jobs, next) => {
     const { store, clock } = await start()
     await store.schedule("report", "@every 10s", "mail", null)
     clock.set(START + behind)
@@ -243,7 +262,8 @@ describe("a tick", () => {
 
   test("visits schedules in the order of their names' code points, as schedules() lists them", async () => {
     const { store, clock } = await start()
-    const ordered = ["A", "Z", "a", "aa", "b", "é", "\ufffd", "\u{1f600}"]   // UTF-16 would put the last before the one ahead of it
+    // By UTF-16 units the last would come before the one ahead of it.
+    const ordered = ["A", "Z", "a", "aa", "b", "é", "\ufffd", "\u{1f600}"]
     for (const name of [...ordered].reverse()) await store.schedule(name, "@every 1s", "mail", name)
     expect((await store.schedules()).map((schedule) => schedule.name)).toEqual(ordered)
     clock.set(START + 1000)
@@ -268,7 +288,19 @@ test("schedules() shows each with its boundary, also past ones that nobody fired
   await store.schedule("a", "@every 1h", "other", null, { maxAttempts: 9, expires: 5 })
   clock.set(START + 10 * MINUTE)
   expect(await store.schedules()).toEqual([
-    { name: "a", spec: "@every 1h", queue: "other", options: { priority: null, maxAttempts: 9, expires: 5 }, nextFireAt: START + HOUR },
-    { name: "b", spec: "@every 1m", queue: "mail", options: { priority: 1, maxAttempts: null, expires: null }, nextFireAt: START + MINUTE },
+    {
+      name: "a",
+      spec: "@every 1h",
+      queue: "other",
+      options: { priority: null, maxAttempts: 9, expires: 5 },
+      nextFireAt: START + HOUR,
+    },
+    {
+      name: "b",
+      spec: "@every 1m",
+      queue: "mail",
+      options: { priority: 1, maxAttempts: null, expires: null },
+      nextFireAt: START + MINUTE,
+    },
   ])
 })

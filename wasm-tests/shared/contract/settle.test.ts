@@ -115,7 +115,8 @@ describe("a retry with attempts left", () => {
     clock.set(START + 500)
     expect(await job.retry("it broke", 2000)).toBe(true)
     expect(fieldsOf(must(await queue.get(job.id)))).toEqual({
-      ...fieldsOf(job), state: "pending", runAt: START + 2500, workerId: null, claimedAt: null, claimExpiresAt: null, lastError: null,
+      ...fieldsOf(job), state: "pending", runAt: START + 2500, workerId: null, claimedAt: null, claimExpiresAt: null,
+      lastError: null,
     })
   })
 
@@ -138,7 +139,8 @@ describe("a retry with attempts left", () => {
 describe("equal jitter", () => {
   test.each<[base: number, attempts: number, cap: number]>([
     [1000, 1, 1000], [1000, 2, 2000], [1000, 3, 4000], [1000, 4, 8000], [5000, 1, 5000], [5000, 10, 2_560_000],
-    [5000, 11, HOUR], [5000, 12, HOUR], [5000, 70, HOUR], [HOUR, 1, HOUR], [2 * HOUR, 1, HOUR], [0, 5, 0], [1, 1, 1], [1, 64, HOUR],
+    [5000, 11, HOUR], [5000, 12, HOUR], [5000, 70, HOUR], [HOUR, 1, HOUR], [2 * HOUR, 1, HOUR], [0, 5, 0], [1, 1, 1],
+    [1, 64, HOUR],
   ])("with a base of %d, attempt %d waits between half of %d and all of it", async (backoffBase, attempts, cap) => {
     const { queue, clock } = await startQueue({ backoffBase, maxAttempts: 100 })
     await queue.enqueue(null)
@@ -191,28 +193,44 @@ describe("equal jitter", () => {
 })
 
 describe("a retry with no attempts left goes to dead", () => {
-  test.each([["it broke", "it broke"], [undefined, "max attempts exceeded"], [null, "max attempts exceeded"], [new Error("boom"), "boom"]])(
-    "retry(%o) leaves %j",
-    async (error, lastError) => {
-      const { queue, clock } = await startQueue({ maxAttempts: 1 })
-      await queue.enqueue(null)
-      const job = await claim(queue)
-      clock.set(START + 5)
-      expect(await job.retry(error, 1000)).toBe(true)
-      expect(fieldsOf(must(await queue.get(job.id)))).toEqual({
-        ...fieldsOf(job), state: "dead", workerId: null, claimExpiresAt: null, lastError, diedAt: START + 5,
-      })
-    },
-  )
+  test.each([
+    ["it broke", "it broke"],
+    [undefined, "max attempts exceeded"],
+    [null, "max attempts exceeded"],
+    [new Error("boom"), "boom"],
+  ])("retry(%o) leaves %j", async (error, lastError) => {
+    const { queue, clock } = await startQueue({ maxAttempts: 1 })
+    await queue.enqueue(null)
+    const job = await claim(queue)
+    clock.set(START + 5)
+    expect(await job.retry(error, 1000)).toBe(true)
+    expect(fieldsOf(must(await queue.get(job.id)))).toEqual({
+      ...fieldsOf(job),
+      state: "dead",
+      workerId: null,
+      claimExpiresAt: null,
+      lastError,
+      diedAt: START + 5,
+    })
+  })
 })
 
 describe("a fail goes to dead at once, whatever attempts are left", () => {
-  test.each([["no such user", "no such user"], [undefined, "failed"], [null, "failed"]])("fail(%o) leaves %j", async (error, lastError) => {
+  test.each([
+    ["no such user", "no such user"],
+    [undefined, "failed"],
+    [null, "failed"],
+  ])("fail(%o) leaves %j", async (error, lastError) => {
     const { queue, clock, job } = await claimed()
     clock.set(START + 5)
     expect(await job.fail(error)).toBe(true)
     expect(fieldsOf(must(await queue.get(job.id)))).toEqual({
-      ...fieldsOf(job), state: "dead", workerId: null, claimExpiresAt: null, lastError, diedAt: START + 5,
+      ...fieldsOf(job),
+      state: "dead",
+      workerId: null,
+      claimExpiresAt: null,
+      lastError,
+      diedAt: START + 5,
     })
   })
 })
@@ -254,7 +272,11 @@ describe("an error is kept as text", () => {
     ["an object without a prototype", Object.create(null), /object/i],
     ["an object whose toString throws", { toString: throwing }, /object/i],
     ["an object whose toString is no function", { toString: 1, valueOf: 1 }, /object/i],
-    ["a Proxy that throws at every touch", new Proxy({}, { get: throwing, getPrototypeOf: throwing, has: throwing }), /object/i],
+    [
+      "a Proxy that throws at every touch",
+      new Proxy({}, { get: throwing, getPrototypeOf: throwing, has: throwing }),
+      /object/i,
+    ],
     ["a revoked Proxy", revoked({}), /object/i],
     ["a revoked function Proxy", revoked(() => {}), /function|object/i],
   ])("%s, by its type", async (_, error, type) => {
@@ -276,7 +298,12 @@ describe("a heartbeat", () => {
     for (const [at, extend] of [[10, 5000], [20, 40_000], [30, 100], [130, 10]] as const) {
       clock.set(START + at)
       expect(await job.heartbeat(extend)).toBe(true)
-      expect(await queue.get(job.id)).toMatchObject({ claimExpiresAt: START + at + extend, claimedAt: START, attempts: 1, workerId: "w1" })
+      expect(await queue.get(job.id)).toMatchObject({
+        claimExpiresAt: START + at + extend,
+        claimedAt: START,
+        attempts: 1,
+        workerId: "w1",
+      })
     }
   })
 
@@ -309,7 +336,12 @@ describe("ackBatch", () => {
     await store.outbox("mail").enqueue("outbox")
     clock.set(START + 1001)
     await queue.enqueue("pending")
-    const all = [...ids(await queue.list()), ...ids(await other.list()), ...ids(await store.outbox("mail").list()), 99_999]
+    const all = [
+      ...ids(await queue.list()),
+      ...ids(await other.list()),
+      ...ids(await store.outbox("mail").list()),
+      99_999,
+    ]
     expect(await queue.ackBatch(all)).toBe(0)
     expect(await queue.list()).toHaveLength(3)
     expect(await other.list()).toHaveLength(1)

@@ -79,7 +79,9 @@ describe("the job's own copy counts", () => {
   test("a claim through another handle takes the job's visibility timeout", async () => {
     const { store } = await start()
     await store.queue("mail", { visibilityTimeout: "10s" }).enqueue(null)
-    expect(await claim(store.queue("mail", { visibilityTimeout: "1h" }))).toMatchObject({ claimExpiresAt: START + 10_000 })
+    expect(await claim(store.queue("mail", { visibilityTimeout: "1h" }))).toMatchObject({
+      claimExpiresAt: START + 10_000,
+    })
   })
 
   test("a retry takes the job's backoff base", async () => {
@@ -125,14 +127,22 @@ describe("only the sign of queue options is trusted", () => {
     expect(await queue.claimOne("w2")).toMatchObject({ payload: "slow" })
   })
 
-  test.each([0, -1])("maxAttempts of %d make a job that is never handed out and dies at the next claim", async (maxAttempts) => {
-    const { store } = await start()
-    const queue = store.queue("mail", { maxAttempts })
-    const id = await queue.enqueue(null)
-    expect(await queue.get(id)).toMatchObject({ state: "pending" })
-    expect(await queue.claimOne("w1")).toBe(null)
-    expect(await queue.get(id)).toMatchObject({ state: "dead", attempts: 0, lastError: "max attempts exceeded", diedAt: START })
-  })
+  test.each([0, -1])(
+    "maxAttempts of %d make a job that is never handed out and dies at the next claim",
+    async (maxAttempts) => {
+      const { store } = await start()
+      const queue = store.queue("mail", { maxAttempts })
+      const id = await queue.enqueue(null)
+      expect(await queue.get(id)).toMatchObject({ state: "pending" })
+      expect(await queue.claimOne("w1")).toBe(null)
+      expect(await queue.get(id)).toMatchObject({
+        state: "dead",
+        attempts: 0,
+        lastError: "max attempts exceeded",
+        diedAt: START,
+      })
+    },
+  )
 
   test("a backoff base of 0 retries at once", async () => {
     const { store } = await start()

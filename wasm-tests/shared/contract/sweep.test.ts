@@ -2,24 +2,32 @@ import { describe, expect, test } from "vitest"
 import { START, claim, fieldsOf, must, start, startQueue } from "../support.js"
 
 describe("a sweep moves what has expired to dead", () => {
-  test.each<[expires: number, after: number, swept: number]>([[1000, 999, 0], [1000, 1000, 1], [1000, 5000, 1], [0, 0, 1], [-1, 0, 1]])(
-    "expires %d, %d ms on: %d",
-    async (expires, after, swept) => {
-      const { queue, clock } = await startQueue()
-      const id = await queue.enqueue(null, { expires })
-      clock.set(START + after)
-      expect(await queue.sweepExpired()).toBe(swept)
-      if (swept) expect(await queue.get(id)).toMatchObject({ state: "dead", lastError: "expired", diedAt: START + after })
-      else expect(await queue.get(id)).toMatchObject({ state: "pending", lastError: null, diedAt: null })
-    },
-  )
+  test.each<[expires: number, after: number, swept: number]>([
+    [1000, 999, 0],
+    [1000, 1000, 1],
+    [1000, 5000, 1],
+    [0, 0, 1],
+    [-1, 0, 1],
+  ])("expires %d, %d ms on: %d", async (expires, after, swept) => {
+    const { queue, clock } = await startQueue()
+    const id = await queue.enqueue(null, { expires })
+    clock.set(START + after)
+    expect(await queue.sweepExpired()).toBe(swept)
+    if (swept) expect(await queue.get(id)).toMatchObject({ state: "dead", lastError: "expired", diedAt: START + after })
+    else expect(await queue.get(id)).toMatchObject({ state: "pending", lastError: null, diedAt: null })
+  })
 
   test("pending ones keep their fields", async () => {
     const { queue } = await startQueue()
     const id = await queue.enqueue("letter", { expires: -5, delay: "1h", priority: 2 })
     const before = must(await queue.get(id))
     await queue.sweepExpired()
-    expect(fieldsOf(must(await queue.get(id)))).toEqual({ ...fieldsOf(before), state: "dead", lastError: "expired", diedAt: START })
+    expect(fieldsOf(must(await queue.get(id)))).toEqual({
+      ...fieldsOf(before),
+      state: "dead",
+      lastError: "expired",
+      diedAt: START,
+    })
   })
 
   test("processing ones lose the holder and the deadline, and the holder's ack answers false", async () => {
@@ -127,5 +135,8 @@ test("nothing else sweeps: expired jobs and aged dead ones stay until asked for"
   await queue.stats()
   stop.abort()
   await run
-  expect((await queue.list()).map((job) => [job.payload, job.state])).toEqual([["expired", "pending"], ["dead", "dead"]])
+  expect((await queue.list()).map((job) => [job.payload, job.state])).toEqual([
+    ["expired", "pending"],
+    ["dead", "dead"],
+  ])
 })

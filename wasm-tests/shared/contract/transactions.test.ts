@@ -11,8 +11,12 @@ describe("a commit", () => {
       await tx.enqueue("other", "c", { delay: 5, priority: 2 }),
     ])
     expect(await store.queue("mail").list()).toMatchObject([{ id: given[0], payload: "a" }])
-    expect(await store.outbox("orders").list()).toMatchObject([{ id: given[1], payload: "b", queue: "__alkstore_outbox:orders" }])
-    expect(await store.queue("other").list()).toMatchObject([{ id: given[2], payload: "c", runAt: START + 5, priority: 2 }])
+    expect(await store.outbox("orders").list()).toMatchObject([
+      { id: given[1], payload: "b", queue: "__alkstore_outbox:orders" },
+    ])
+    expect(await store.queue("other").list()).toMatchObject([
+      { id: given[2], payload: "c", runAt: START + 5, priority: 2 },
+    ])
   })
 
   test("happens after the body, not before: other readers see nothing until then", async () => {
@@ -54,7 +58,8 @@ describe("a commit", () => {
 describe("a rollback", () => {
   const boom = new Error("boom")
   const VALUES: [what: string, value: unknown][] = [
-    ["an Error", boom], ["a string", "boom"], ["undefined", undefined], ["null", null], ["a symbol", Symbol.for("boom")],
+    ["an Error", boom], ["a string", "boom"], ["undefined", undefined], ["null", null],
+    ["a symbol", Symbol.for("boom")],
     ["an object without a prototype", Object.create(null)],
   ]
 
@@ -129,7 +134,14 @@ describe("reads inside", () => {
     const { store } = await start()
     await store.transaction(async (tx) => {
       const id = await tx.enqueue("mail", { to: "a" }, { priority: 3 })
-      expect(await tx.get("mail", id)).toMatchObject({ id, queue: "mail", payload: { to: "a" }, priority: 3, state: "pending", createdAt: START })
+      expect(await tx.get("mail", id)).toMatchObject({
+        id,
+        queue: "mail",
+        payload: { to: "a" },
+        priority: 3,
+        state: "pending",
+        createdAt: START,
+      })
       expect(await tx.get("other", id)).toBe(null)
       expect(await tx.get("mail", id + 1000)).toBe(null)
     })
@@ -300,6 +312,10 @@ test("many transactions at once keep apart", async () => {
 
 test("a transaction's own options are checked as everywhere", async () => {
   const { store } = await start()
-  expect(await rejection(() => store.transaction((tx) => tx.enqueue("mail", null, untyped({ colour: 1 }))))).toMatchObject({ code: "InvalidArgument" })
-  expect(await rejection(() => store.transaction((tx) => tx.outboxEnqueue("mail", null, { priority: 0.5 })))).toMatchObject({ code: "InvalidArgument" })
+  expect(
+    await rejection(() => store.transaction((tx) => tx.enqueue("mail", null, untyped({ colour: 1 })))),
+  ).toMatchObject({ code: "InvalidArgument" })
+  expect(
+    await rejection(() => store.transaction((tx) => tx.outboxEnqueue("mail", null, { priority: 0.5 }))),
+  ).toMatchObject({ code: "InvalidArgument" })
 })

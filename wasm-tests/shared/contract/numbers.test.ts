@@ -1,13 +1,20 @@
 import { describe, expect, test } from "vitest"
-import { open } from "alkstore-wasm"
-import type { EnqueueOptions, QueueOptions, Store } from "alkstore-wasm"
-import { DAY, HOUR, MAX, MINUTE, START, claim, ids, must, rejection, start, startQueue, thrown, untyped } from "../support.js"
-
-const NOT_FINITE: unknown[] = [NaN, Infinity, -Infinity]
-const WRONG_TYPES: unknown[] = [true, "x", {}, [], 1n, Symbol("s"), () => 1]
+import type { EnqueueOptions } from "alkstore-wasm"
+import { DAY, HOUR, MAX, MINUTE, NOT_FINITE, START, WRONG_TYPES, claim } from "../support.js"
+import { must, rejection, start, startQueue, thrown, untyped } from "../support.js"
 
 describe("extents are truncated, and not positive gives the empty result", () => {
-  const rows: [n: number, got: number][] = [[3, 3], [2.9, 2], [1, 1], [0.9, 0], [0, 0], [-0.5, 0], [-1, 0], [-1e300, 0], [1e300, 4]]
+  const rows: [n: number, got: number][] = [
+    [3, 3],
+    [2.9, 2],
+    [1, 1],
+    [0.9, 0],
+    [0, 0],
+    [-0.5, 0],
+    [-1, 0],
+    [-1e300, 0],
+    [1e300, 4],
+  ]
 
   test.each(rows)("claimBatch of %d hands out %d", async (n, got) => {
     const { queue } = await startQueue()
@@ -223,8 +230,10 @@ describe("duration strings", () => {
   })
 
   test.each([
-    "", "s", "5", "5 s", " 5s", "5s ", "5s\n", "-5s", "+5s", "\u22125s", ".5s", "5.s", "1..5s", "1.5.5s", "1,5s", "1e3s",
-    "0x5s", "5S", "5MS", "5 ms", "5us", "5w", "5y", "5min", "5sec", "1h30m", "\u0665s", "\uff15s", "NaNs", "Infinitys", "5s\u0000",
+    "", "s", "5", "5 s", " 5s", "5s ", "5s\n", "-5s", "+5s", "\u22125s", ".5s", "5.s", "1..5s", "1.5.5s", "1,5s",
+    "1e3s",
+    "0x5s", "5S", "5MS", "5 ms", "5us", "5w", "5y", "5min", "5sec", "1h30m", "\u0665s", "\uff15s", "NaNs", "Infinitys",
+    "5s\u0000",
   ])("%j is InvalidArgument", async (text) => {
     const { store, queue } = await startQueue()
     const refused = { code: "InvalidArgument" }
@@ -239,7 +248,12 @@ describe("duration strings", () => {
     const queue = store.queue("mail", options)
     await queue.enqueue(null, { delay: "0s", expires: "1h" })
     const job = await claim(queue)
-    expect(job).toMatchObject({ visibilityTimeout: MINUTE, backoffBase: 2000, deadLetterRetention: 3 * DAY, expiresAt: START + HOUR })
+    expect(job).toMatchObject({
+      visibilityTimeout: MINUTE,
+      backoffBase: 2000,
+      deadLetterRetention: 3 * DAY,
+      expiresAt: START + HOUR,
+    })
     expect(await job.heartbeat("10s")).toBe(true)
     expect(await job.retry("error", "20s")).toBe(true)
     expect(await queue.get(job.id)).toMatchObject({ runAt: START + 20_000 })
@@ -250,127 +264,4 @@ describe("duration strings", () => {
     expect(clock.now()).toBe(START + 19_999)
     expect(await store.tryLock("report", "other", "1s")).toBe(null)
   })
-})
-
-describe("options", () => {
-  test.each([null, undefined])("one that is %s is absent", async (absent) => {
-    const { store } = await start()
-    const none = untyped(absent)
-    const queue = store.queue("mail", { visibilityTimeout: none, maxAttempts: none, backoffBase: none, deadLetterRetention: none })
-    const id = await queue.enqueue(null, { delay: none, runAt: none, priority: none, maxAttempts: none, expires: none, transaction: none })
-    expect(await queue.get(id)).toMatchObject({
-      runAt: START, priority: 0, maxAttempts: 3, expiresAt: null,
-      visibilityTimeout: 300_000, backoffBase: 5000, deadLetterRetention: null,
-    })
-    expect(await queue.list({ state: none, limit: none, after: none })).toHaveLength(1)
-    await store.schedule("report", "@every 1s", "mail", null, { priority: none, maxAttempts: none, expires: none })
-    expect(await store.schedules()).toMatchObject([{ options: { priority: null, maxAttempts: null, expires: null } }])
-    const other = await open({ storage: none, clock: none, seed: none })
-    await other.close()
-  })
-
-  test.each([null, undefined])("%s in place of all options is none", async (absent) => {
-    const { store } = await start()
-    const queue = store.queue("mail", untyped(absent))
-    expect(await queue.get(await queue.enqueue(null, untyped(absent)))).toMatchObject({ maxAttempts: 3, priority: 0 })
-    expect(await queue.list(untyped(absent))).toHaveLength(1)
-    await store.schedule("report", "@every 1s", "mail", null, untyped(absent))
-    expect(await store.schedules()).toHaveLength(1)
-  })
-
-  test("a delay of null leaves runAt in force", async () => {
-    const { queue } = await startQueue()
-    expect(await queue.get(await queue.enqueue(null, { delay: untyped(null), runAt: 5 }))).toMatchObject({ runAt: 5 })
-  })
-
-  type Site = (store: Store, options: unknown) => Promise<unknown>
-  const SITES: [where: string, call: Site][] = [
-    ["open", (_, options) => open(untyped(options))],
-    ["queue", async (store, options) => store.queue("mail", untyped(options))],
-    ["enqueue", (store, options) => store.queue("mail").enqueue(null, untyped(options))],
-    ["an outbox's enqueue", (store, options) => store.outbox("mail").enqueue(null, untyped(options))],
-    ["list", (store, options) => store.queue("mail").list(untyped(options))],
-    ["an outbox's list", (store, options) => store.outbox("mail").list(untyped(options))],
-    ["schedule", (store, options) => store.schedule("report", "@every 1s", "mail", null, untyped(options))],
-    ["runSchedules", (store, options) => store.runSchedules(AbortSignal.abort(), untyped(options))],
-    ["a transaction's enqueue", (store, options) => store.transaction((tx) => tx.enqueue("mail", null, untyped(options)))],
-    ["a transaction's outboxEnqueue", (store, options) => store.transaction((tx) => tx.outboxEnqueue("mail", null, untyped(options)))],
-  ]
-
-  describe.each(SITES)("of %s", (_, call) => {
-    test.each(["colour", "Delay", "max_attempts", "visibility", "0", "toString"])("an unknown key %s is refused whatever its value", async (key) => {
-      const { store } = await start()
-      for (const value of [1, "5s", null, undefined]) {
-        const error = await rejection(() => call(store, { [key]: value }))
-        expect(error.code).toBe("InvalidArgument")
-        expect(error.message).toContain(key)
-      }
-      expect(await store.queue("mail").list()).toEqual([])
-      expect(await store.schedules()).toEqual([])
-    })
-
-    test.each([5, "5s", true, 1n])("%s is no options", async (options) => {
-      const { store } = await start()
-      expect(await rejection(() => call(store, options))).toMatchObject({ code: "InvalidArgument" })
-    })
-
-    test("an object without a prototype will do", async () => {
-      const { store } = await start()
-      await expect(call(store, Object.create(null))).resolves.not.toThrow()
-    })
-  })
-
-  test.each(["waiting", "Pending", "", 1, true])("a state of %o is InvalidArgument", async (state) => {
-    const { queue } = await startQueue()
-    expect(await rejection(() => queue.list({ state: untyped(state) }))).toMatchObject({ code: "InvalidArgument" })
-  })
-
-  test.each([...NOT_FINITE, ...WRONG_TYPES])("a queue option of %s is InvalidArgument", async (value) => {
-    const { store } = await start()
-    for (const key of ["visibilityTimeout", "backoffBase", "deadLetterRetention"] satisfies (keyof QueueOptions)[]) {
-      expect(thrown(() => store.queue("mail", { [key]: untyped(value) }))).toMatchObject({ code: "InvalidArgument" })
-    }
-  })
-
-  test.each([
-    ["seed", NaN], ["seed", "1"], ["clock", 5], ["clock", {}], ["clock", { now: () => 1 }], ["storage", "memory"], ["storage", 5],
-  ])("open's %s of %o is InvalidArgument", async (key, value) => {
-    expect(await rejection(() => open(untyped({ [key]: value })))).toMatchObject({ code: "InvalidArgument" })
-  })
-})
-
-describe("wrong types of other arguments are InvalidArgument", () => {
-  test.each<[what: string, call: (store: Store) => Promise<unknown>]>([
-    ["a spec", (store) => store.schedule("report", untyped(5), "mail", null)],
-    ["a delivery", (store) => store.outbox("mail").runOnce("w1", untyped("deliver"))],
-    ["a transaction's body", (store) => store.transaction(untyped(null))],
-    ["a signal of runSchedules", (store) => store.runSchedules(untyped({}))],
-    ["a signal of wait", (store) => store.queue("mail").wait(untyped("stop"))],
-    ["standby", (store) => store.runSchedules(AbortSignal.abort(), { standby: untyped("yes") })],
-    ["a queue name", async (store) => store.queue(untyped(5))],
-    ["an outbox name", async (store) => store.outbox(untyped(null))],
-    ["a lock name", (store) => store.tryLock(untyped({}), "tab", 1000)],
-    ["an owner", (store) => store.tryLock("report", untyped(5), 1000)],
-    ["a workerId", (store) => store.queue("mail").claimOne(untyped(undefined))],
-    ["a schedule name", (store) => store.unschedule(untyped(Symbol("s")))],
-  ])("%s", async (_, call) => {
-    const { store } = await start()
-    expect(await rejection(() => call(store))).toMatchObject({ code: "InvalidArgument" })
-  })
-})
-
-test("calls on one store take effect in the order in which they were made", async () => {
-  const { queue } = await startQueue<string>()
-  const [first, claimed, second, stats, cancelled, left] = await Promise.all([
-    queue.enqueue("first"),
-    queue.claimOne("w1"),
-    queue.enqueue("second"),
-    queue.stats(),
-    queue.cancel(2),
-    queue.list(),
-  ])
-  expect(claimed).toMatchObject({ id: first, payload: "first" })
-  expect(stats).toMatchObject({ pending: 1, processing: 1 })
-  expect(cancelled).toBe(second === 2)
-  expect(ids(left)).toEqual(second === 2 ? [first] : [first, second])
 })
