@@ -30,11 +30,10 @@ function copyTree(kept: object, seen: Set<object> | null): unknown {
   const prototype: unknown = Object.getPrototypeOf(kept)
   let copy: Record<string | number, unknown>
   if (prototype === Object.prototype) copy = { ...kept } as Record<string, unknown>
-  // Holes and named properties make the number of keys differ from the length.
-  else if (prototype === Array.prototype && Object.keys(kept).length === (kept as unknown[]).length) {
+  else if (prototype === Array.prototype && isDense(kept as unknown[])) {
     copy = (kept as unknown[]).slice() as unknown as Record<number, unknown>
   } else return NOT_A_TREE
-  for (const key in copy) {
+  for (const key of Object.keys(copy)) {
     const child = copy[key]
     if (isOwnCopy(child)) continue
     seen ??= new Set([kept])
@@ -46,6 +45,12 @@ function copyTree(kept: object, seen: Set<object> | null): unknown {
     copy[key] = childCopy
   }
   return copy
+}
+
+// No hole, no named property. Indices come first among the keys: if the last key is one, all are.
+function isDense(list: unknown[]): boolean {
+  const keys = Object.keys(list)
+  return keys.length === list.length && (list.length === 0 || keys[list.length - 1] === String(list.length - 1))
 }
 
 // What needs no copying.
