@@ -3,6 +3,8 @@
 //! `cargo bench --bench engine`; with `-- --check` it fails if a cycle with a million jobs waiting costs more
 //! than twice what it costs with a thousand.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
 use std::pin::pin;
 use std::process::ExitCode;
 use std::task::{Context, Poll, Waker};
@@ -50,7 +52,10 @@ const FILLS: [(&str, Fill); 5] = [
     ("leased", |_| (EnqueueOptions::default(), true)),
     ("1,000 delayed priorities", |n| (delayed(n, i64::try_from(n % 1000).unwrap_or(0)), false)),
     ("mixed", |n| match n % 3 {
-        0 => (EnqueueOptions { priority: Some(-1 - i64::try_from(n % 100).unwrap_or(0)), ..EnqueueOptions::default() }, false),
+        0 => (
+            EnqueueOptions { priority: Some(-1 - i64::try_from(n % 100).unwrap_or(0)), ..EnqueueOptions::default() },
+            false,
+        ),
         1 => (delayed(n, i64::try_from(n % 100).unwrap_or(0)), false),
         _ => (EnqueueOptions::default(), true),
     }),

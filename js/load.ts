@@ -103,7 +103,15 @@ function instantiate(module: WebAssembly.Module): Engine {
   const glue = createGlue({
     TextDecoder: globalThis.TextDecoder ?? FallbackDecoder,
     TextEncoder: globalThis.TextEncoder ?? FallbackEncoder,
-    queueMicrotask: (task) => void settled.then(() => task()).catch(end),
+    queueMicrotask: (task) => {
+      void settled.then(() => {
+        try {
+          task()
+        } catch (error) {
+          end(error)
+        }
+      })
+    },
     alkstorePanicked: (message) => void (panic ??= message),
     onTrap: end
   })

@@ -91,7 +91,7 @@ function plugins(extension, entry) {
 
 async function bundle(options) {
   const { build } = await import("esbuild")
-  const common = { absWorkingDir: root, bundle: true, platform: "neutral", target: "es2021", minify: true }
+  const common = { absWorkingDir: root, bundle: true, platform: "neutral", target: "es2022", minify: true }
   return build({ ...common, ...options, metafile: true, logLevel: "error" })
 }
 

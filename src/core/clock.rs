@@ -62,8 +62,8 @@ mod tests {
         let mut meta = Meta::default();
         for (now, step) in [
             (1_000_000, None),
-            (1_009_999, None),           // remembered as 1,000,000
-            (940_000, None),             // one minute behind: not more
+            (1_009_999, None), // remembered as 1,000,000
+            (940_000, None),   // one minute behind: not more
             (939_999, Some(60_001)),
             (939_999, None),
             (20_000_000, None),

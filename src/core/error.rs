@@ -78,7 +78,9 @@ impl fmt::Display for Error {
                 write!(f, "{argument} must not start with \"{}\", got \"{name}\"", crate::core::name::RESERVED_PREFIX)
             }
             Self::InvalidSpec { spec, why } => write!(f, "spec {why}, got \"{spec}\""),
-            Self::InvalidArgument { argument, value, expected } => write!(f, "{argument} must be {expected}, got {value}"),
+            Self::InvalidArgument { argument, value, expected } => {
+                write!(f, "{argument} must be {expected}, got {value}")
+            }
             Self::LeadershipLost => f.write_str("another runner leads the schedules of this storage"),
             Self::Closed => f.write_str("the store is closed, or the transaction has ended"),
             Self::Storage(error) => f.write_str(&error.message),

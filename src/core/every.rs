@@ -49,9 +49,29 @@ mod tests {
             assert_eq!(parse(spec).map(Duration::as_millis).ok(), Some(ms), "{spec}");
         }
         for spec in [
-            "", "@every", "@every ", "@every s", "@every 5", "@every 0s", "@every 00s", "@every -1s", "@every +1s",
-            "@every 1.5s", "@every  5s", "@every 5 s", "@every 5s ", " @every 5s", "@every\t5s", "@Every 5s",
-            "@every 5ms", "@every 5S", "@every 1w", "@every 5é", "0 * * * *", "@daily", "@every 5s5m",
+            "",
+            "@every",
+            "@every ",
+            "@every s",
+            "@every 5",
+            "@every 0s",
+            "@every 00s",
+            "@every -1s",
+            "@every +1s",
+            "@every 1.5s",
+            "@every  5s",
+            "@every 5 s",
+            "@every 5s ",
+            " @every 5s",
+            "@every\t5s",
+            "@Every 5s",
+            "@every 5ms",
+            "@every 5S",
+            "@every 1w",
+            "@every 5é",
+            "0 * * * *",
+            "@daily",
+            "@every 5s5m",
         ] {
             assert!(parse(spec).is_err(), "{spec:?}");
         }

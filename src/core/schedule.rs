@@ -98,8 +98,8 @@ pub fn tick(next_fire_at: Timestamp, interval: Duration, now: Timestamp) -> (i64
 pub struct Upsert<P> {
     /// The schedule, checked; its boundary is set by the script, which takes it.
     pub row: Option<Box<ScheduleRow<P>>>,
-    /// Outcome: why it was refused.
-    pub refused: Option<Error>,
+    /// Outcome: the boundary that is due, or why it was refused.
+    pub registered: Result<Timestamp, Error>,
 }
 
 impl<P> Upsert<P> {
@@ -115,7 +115,7 @@ impl<P> Upsert<P> {
         let interval = every::parse(spec)?;
         let next_fire_at = Timestamp::default();
         let row = ScheduleRow { name, spec: spec.into(), interval, queue, payload, options, next_fire_at };
-        Ok(Self { row: Some(Box::new(row)), refused: None })
+        Ok(Self { row: Some(Box::new(row)), registered: Ok(next_fire_at) })
     }
 }
 
@@ -132,11 +132,12 @@ impl<P> Script<P> for Upsert<P> {
         match view.schedules.pop().filter(|old| old.spec == row.spec) {
             Some(old) => row.next_fire_at = old.next_fire_at,
             None if now.as_millis().saturating_add(row.interval.as_millis()) > Timestamp::MAX.as_millis() => {
-                self.refused = Some(every::overflow(&row.spec));
+                self.registered = Err(every::overflow(&row.spec));
                 return Step::Done;
             }
             None => row.next_fire_at = now.plus(row.interval),
         }
+        self.registered = Ok(row.next_fire_at);
         view.changes.push(Change::PutSchedule(row));
         view.wake_schedules();
         Step::Done

@@ -118,9 +118,9 @@ impl Duration {
 }
 
 fn decimal(digits: &str) -> i64 {
-    digits.bytes().fold(0_i64, |value, digit| {
-        value.saturating_mul(10).saturating_add(i64::from(digit.saturating_sub(b'0')))
-    })
+    digits
+        .bytes()
+        .fold(0_i64, |value, digit| value.saturating_mul(10).saturating_add(i64::from(digit.saturating_sub(b'0'))))
 }
 
 #[cfg(test)]
@@ -149,7 +149,8 @@ mod tests {
 
     #[test]
     fn anything_else_is_no_duration() {
-        for text in ["", "5", "s", ".5s", "1.s", "-1s", "+1s", " 1s", "1 s", "1s ", "1S", "1e3s", "1.2.3s", "١s", "1sm"] {
+        for text in ["", "5", "s", ".5s", "1.s", "-1s", "+1s", " 1s", "1 s", "1s ", "1S", "1e3s", "1.2.3s", "١s", "1sm"]
+        {
             assert_eq!(Duration::parse(text), None, "{text:?}");
         }
     }

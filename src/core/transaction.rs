@@ -5,6 +5,7 @@
 
 use std::rc::Rc;
 
+use super::clock::Meta;
 use super::job::{Job, Stamps};
 use super::name::Name;
 use super::queue::enqueue::EnqueueOptions;
@@ -19,6 +20,19 @@ pub struct Staged {
     pub job: Rc<Job>,
     /// [`Meta::moved_back`](super::clock::Meta::moved_back) when it was staged.
     moved_back: Duration,
+}
+
+impl Staged {
+    /// The row as it would be if it were committed now: a clock that was corrected since it was staged
+    /// moved everybody else's deadlines, and this one's go along.
+    fn at(&self, meta: &Meta) -> Rc<Job> {
+        let mut job = Rc::clone(&self.job);
+        let step = meta.moved_back.as_millis().saturating_sub(self.moved_back.as_millis());
+        if step > 0 {
+            Rc::make_mut(&mut job).move_back(Duration::from_millis(step));
+        }
+        job
+    }
 }
 
 /// Stages one enqueue.
@@ -52,15 +66,26 @@ pub struct Commit<P> {
 
 impl<P> Script<P> for Commit<P> {
     fn step(&mut self, view: &mut View<P>) -> Step {
-        let moved_back = view.meta.moved_back.as_millis();
-        for (Staged { mut job, moved_back: then }, payload) in self.staged.drain(..) {
-            // A clock that was corrected since moved everybody else's deadlines: these go along.
-            let step = Duration::from_millis(moved_back.saturating_sub(then.as_millis()));
-            if step.is_positive() {
-                Rc::make_mut(&mut job).move_back(step);
-            }
+        for (staged, payload) in self.staged.drain(..) {
+            let job = staged.at(&view.meta);
             view.insert(job, payload);
         }
+        Step::Done
+    }
+}
+
+/// Reads a job of the transaction's own.
+#[derive(Debug)]
+pub struct GetStaged {
+    /// What was staged.
+    pub staged: Staged,
+    /// Outcome: the row as it would be if it were committed now.
+    pub found: Option<Rc<Job>>,
+}
+
+impl<P> Script<P> for GetStaged {
+    fn step(&mut self, view: &mut View<P>) -> Step {
+        self.found = Some(self.staged.at(&view.meta));
         Step::Done
     }
 }

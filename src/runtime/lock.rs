@@ -27,7 +27,7 @@ impl<S: Store, H: Host> Lock<S, H> {
     }
 
     /// The lock's name.
-    pub fn name(&self) -> &str {
+    pub const fn name(&self) -> &Name {
         &self.name
     }
 

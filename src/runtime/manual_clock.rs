@@ -54,9 +54,11 @@ impl ManualClock {
         Self { inner: Rc::new(inner) }
     }
 
-    /// Lets `by` pass: wakes sleepers in time order, and lets their work settle in between.
+    /// Lets `by` pass: lets started work settle, then wakes sleepers in time order, and lets their work
+    /// settle in between.
     pub async fn advance(&self, by: Duration) {
         let end = self.inner.elapsed.get().plus(by.max(Duration::ZERO));
+        self.settle().await;
         loop {
             let due = self.inner.sleepers.borrow().keys().next().copied().filter(|(at, _)| *at <= end);
             let Some(key) = due else { break };

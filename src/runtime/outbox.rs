@@ -43,11 +43,11 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// [`Error::InvalidName`] if `worker` is blank; [`Error::Closed`] if the store was closed while
     /// the delivery ran (the job stays claimed until its lease ends).
-    pub async fn run_once<D, F>(&self, worker: &str, delivery: D) -> Result<bool, Error>
-    where
-        D: FnOnce(ClaimedJob<S::Payload>) -> F,
-        F: Future<Output = Result<(), String>>,
-    {
+    pub async fn run_once(
+        &self,
+        worker: &str,
+        delivery: impl AsyncFnOnce(ClaimedJob<S::Payload>) -> Result<(), String>,
+    ) -> Result<bool, Error> {
         let Some(claimed) = self.claim_one(worker).await? else { return Ok(false) };
         let claim = claimed.job.claim();
         // A lost race is not an error: whoever holds the job now settles it.

@@ -50,10 +50,12 @@ impl<S: Store, H: Host> Engine<S, H> {
         queue: &str,
         payload: S::Payload,
         options: ScheduleOptions,
-    ) -> Result<(), Error> {
+    ) -> Result<ScheduleInfo, Error> {
         let mut script = Upsert::new(name, spec, queue, payload, options)?;
         self.run(&mut script).await?;
-        script.refused.map_or(Ok(()), Err)
+        let next_fire_at = script.registered?;
+        let (name, queue) = (Name::shared("name", name)?, Name::shared("queue", queue)?);
+        Ok(ScheduleInfo { name, spec: spec.into(), queue, options, next_fire_at })
     }
 
     /// Removes a schedule; whether there was one.

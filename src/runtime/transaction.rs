@@ -10,7 +10,7 @@ use crate::core::job::Stamps;
 use crate::core::outbox::{OUTBOX_STAMPS, queue_name};
 use crate::core::queue::QUEUE_STAMPS;
 use crate::core::queue::enqueue::EnqueueOptions;
-use crate::core::transaction::{Commit, Stage, Staged};
+use crate::core::transaction::{Commit, GetStaged, Stage, Staged};
 use crate::core::{Error, Job, JobId, Name};
 
 /// Stages enqueues and applies all of them at [`commit`](Transaction::commit), or none. Others see
@@ -75,7 +75,11 @@ impl<S: Store, H: Host> Transaction<S, H> {
         self.check_running()?;
         let own = self.staged.borrow().iter().find(|(s, _)| s.job.id == id && s.job.queue == queue).cloned();
         match own {
-            Some((staged, payload)) => Ok(Some((staged.job, payload))),
+            Some((staged, payload)) => {
+                let mut script = GetStaged { staged, found: None };
+                self.engine.run(&mut script).await?;
+                Ok(script.found.map(|job| (job, payload)))
+            }
             None => self.engine.plain_queue(queue).get(id).await,
         }
     }

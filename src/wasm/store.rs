@@ -69,9 +69,13 @@ impl Store {
 
     pub fn try_lock(&self, name: &str, owner: &str, ttl: f64) -> Outcome {
         let (engine, script) = (self.engine.clone(), TryLock::new(name, owner, Duration::from_millis(millis(ttl))));
-        perform(&self.engine, script, move |_, TryLock { name, owner, granted, .. }| {
-            if granted { Lock { engine, name, owner }.into() } else { JsValue::NULL }
-        })
+        perform(
+            &self.engine,
+            script,
+            move |_, TryLock { name, owner, granted, .. }| {
+                if granted { Lock { engine, name, owner }.into() } else { JsValue::NULL }
+            },
+        )
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -89,7 +93,7 @@ impl Store {
         let script = Upsert::new(name, spec, queue, payload, options);
         // A refusal comes back as the error that it is: the JavaScript side throws it.
         perform(&self.engine, script, |host, upsert| {
-            upsert.refused.map_or(JsValue::UNDEFINED, |error| convert::error(host, &error))
+            upsert.registered.map_or_else(|error| convert::error(host, &error), |_| JsValue::UNDEFINED)
         })
     }
 

@@ -90,7 +90,7 @@ fn a_count_is_a_safe_integer() {
             now(mail.enqueue("x".into(), &priority)).map(drop),
             now(mail.enqueue("x".into(), &attempts)).map(drop),
             store.queue("q", QueueOptions { max_attempts: Some(count), ..Default::default() }).map(drop),
-            now(store.schedule("s", "@every 1s", "q", "x".into(), of_schedule)),
+            now(store.schedule("s", "@every 1s", "q", "x".into(), of_schedule)).map(drop),
         ] {
             assert_eq!(
                 outcome.map_err(|error| error.code()),

@@ -2,7 +2,7 @@
 
 use alkstore::core::queue::QueueOptions;
 
-use crate::support::{Timetable, ms, secs};
+use crate::support::{Timetable, World, ms, now, secs};
 
 fn visibility(span: alkstore::core::Duration) -> QueueOptions {
     QueueOptions { visibility_timeout: Some(span), ..Default::default() }
@@ -228,4 +228,34 @@ fn queues_do_not_see_each_other() {
         0  | >mail.claim w 9     | 2#1
         ",
     );
+}
+
+#[test]
+fn a_hand_out_is_a_copy_that_later_changes_do_not_reach() {
+    let world = World::new();
+    world.enqueue("mail", "x");
+    let mail = world.queue("mail");
+    let claimed = now(mail.claim_one("w")).unwrap().unwrap().job;
+    let read = world.get("mail", 1).unwrap();
+    assert_eq!(claimed, read);
+    assert!(now(mail.heartbeat(claimed.claim(), secs(1))).unwrap());
+    assert!(now(mail.fail(claimed.claim(), None)).unwrap());
+    assert_eq!(claimed, read);
+    assert_ne!(claimed, world.get("mail", 1).unwrap());
+}
+
+#[test]
+fn thousands_of_drained_queues_cost_no_other_its_jobs() {
+    let world = World::new();
+    world.enqueue("kept", "x");
+    for round in 0..2 {
+        for n in 0..3000 {
+            let name = format!("queue {n}");
+            world.enqueue(&name, "x");
+            let queue = world.queue(&name);
+            let claimed = now(queue.claim_one("w")).unwrap().expect("a job");
+            assert!(now(queue.ack(claimed.job.claim())).unwrap(), "round {round}");
+        }
+    }
+    assert!(now(world.queue("kept").claim_one("w")).unwrap().is_some());
 }

@@ -117,7 +117,7 @@ fn a_refused_call_stores_nothing_and_takes_no_id() {
         now(tx.enqueue("", "x".into(), &plain())).map(drop),
         now(tx.enqueue("mail", "x".into(), &bad)).map(drop),
         now(world.queue("mail").enqueue("x".into(), &bad)).map(drop),
-        now(store.schedule("s", "@every 0s", "mail", "x".into(), ScheduleOptions::default())),
+        now(store.schedule("s", "@every 0s", "mail", "x".into(), ScheduleOptions::default())).map(drop),
         now(store.try_lock("lock", " ", secs(9))).map(drop),
     ] {
         assert!(refused.is_err());

@@ -9,7 +9,7 @@ fn the_grammar_is_exact() {
     let World { store, .. } = World::new();
     let code = |spec: &str| {
         let outcome = now(store.schedule("s", spec, "mail", "x".into(), Default::default()));
-        outcome.map_or_else(|error| error.code(), |()| "ok")
+        outcome.map_or_else(|error| error.code(), |_| "ok")
     };
     for spec in ["@every 1s", "@every 5m", "@every 2h", "@every 1d", "@every 007s"] {
         assert_eq!(code(spec), "ok", "{spec}");

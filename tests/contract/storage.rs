@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use alkstore::core::queue::QueueOptions;
 use alkstore::core::queue::enqueue::EnqueueOptions;
-use alkstore::core::{Duration, Error, Script, StoreError, Timestamp};
+use alkstore::core::queue::inspect::Stats;
+use alkstore::core::{Duration, Error, Name, Script, StoreError, Timestamp};
 use alkstore::runtime::{Clock, Engine, Host, ManualClock, MemoryStore, Queue, StopToken, Store, Timer, Wakes};
 
 use crate::support::{Executor, Text, ms, now, plain, secs};
@@ -215,6 +216,21 @@ fn work_during_a_slow_commit_each_gets_its_own_answer() {
         let (n, payload) = task.take().expect("settled");
         assert_eq!(*payload, *n.to_string());
     }
+}
+
+#[test]
+fn an_operation_is_done_before_it_returns_only_where_the_storage_never_waits() {
+    let name = Name::shared("queue", "mail").unwrap();
+    let store = Engine::new(MemoryStore::<Text>::new(), ManualClock::default(), None);
+    now(store.queue("mail", Default::default()).unwrap().enqueue("x".into(), &plain())).unwrap();
+    let mut stats = Stats::new(name.clone());
+    assert!(matches!(store.run_now(&mut stats), Some(Ok(()))));
+    assert_eq!(stats.tally.ready, 1);
+    now(store.close());
+    assert!(matches!(store.run_now(&mut Stats::new(name.clone())), Some(Err(Error::Closed))));
+    let Setting { storage, store, .. } = setting();
+    assert!(store.run_now(&mut Stats::new(name)).is_none());
+    assert_eq!(storage.count.get(), 0);
 }
 
 /// A clock that cannot tell when told so.

@@ -15,16 +15,28 @@ export async function pack(folder) {
   return join(folder, output.trim().split("\n").at(-1))
 }
 
+// Packing takes longer than most tests, so those of one file share a tarball.
+let packed = null
+function tarball() {
+  if (packed === null) {
+    const folder = mkdtempSync(join(tmpdir(), "alkstore-packed-"))
+    process.on("exit", () => rmSync(folder, { recursive: true, force: true }))
+    packed = pack(folder)
+  }
+  return packed
+}
+
 /** A new empty project that has the tarball installed; removed when the test that `t` belongs to is over. */
 export async function consumer(t) {
   const folder = mkdtempSync(join(tmpdir(), "alkstore-consumer-"))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const installed = join(folder, "node_modules/alkstore-wasm")
   mkdirSync(installed, { recursive: true })
-  await must("tar", ["-xzf", await pack(folder), "-C", installed, "--strip-components=1"], folder)
+  await must("tar", ["-xzf", await tarball(), "-C", installed, "--strip-components=1"], folder)
   return {
     folder,
     installed,
+    tarball: await tarball(),
     /** Writes `files`, text by path. */
     write(files) {
       for (const [path, text] of Object.entries(files)) {

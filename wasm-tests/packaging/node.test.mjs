@@ -59,10 +59,15 @@ test("errors of the testing entry are instances of the main entry's class", asyn
     } catch (error) {
       console.log(error instanceof AlkstoreError, error.code)
     }`
-  const names = (how) => [how("{ AlkstoreError }", "alkstore-wasm"), how("{ ManualClock }", "alkstore-wasm/testing")].join("\n")
   write({
-    "main.mjs": names((what, from) => `import ${what} from "${from}"`) + main,
-    "main.cjs": `${names((what, from) => `const ${what} = require("${from}")`)};(async () => {${main}})()`
+    "main.mjs": `
+      import { AlkstoreError } from "alkstore-wasm"
+      import { ManualClock } from "alkstore-wasm/testing"
+      ${main}`,
+    "main.cjs": `
+      const { AlkstoreError } = require("alkstore-wasm")
+      const { ManualClock } = require("alkstore-wasm/testing")
+      ;(async () => {${main}})()`
   })
   assert.equal(await node("main.mjs"), "true InvalidArgument")
   assert.equal(await node("main.cjs"), "true InvalidArgument")

@@ -1,11 +1,11 @@
 // The tarball's types in strict projects, declarations checked too, under each module resolution in use.
 
+import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { test } from "node:test"
-import assert from "node:assert/strict"
 import { consumer, must, run, tool } from "./consumer.mjs"
 
-const program = readFileSync(new URL("./consumers/program.txt", import.meta.url), "utf8")
+const program = readFileSync(new URL("./program.ts", import.meta.url), "utf8")
 const compilerOptions = {
   target: "ES2022",
   lib: ["ES2022", "DOM"],

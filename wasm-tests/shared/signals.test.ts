@@ -97,12 +97,12 @@ describe("no listener stays behind", () => {
     }
   })
 
-  test("of a run over hours: listeners do not pile up while it lasts", async () => {
+  test("of a long run: listeners do not pile up while it lasts", async () => {
     const { store, clock } = await start()
     const { signal, counter } = plain()
     await store.schedule("report", "@every 10s", "mail", null)
     const fate = follow(store.runSchedules(signal))
-    await clock.advance("20m")
+    await clock.advance("10m")
     expect(counter.peak).toBeLessThanOrEqual(3)
     counter.abort()
     await clock.settle()

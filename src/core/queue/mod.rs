@@ -62,9 +62,7 @@ impl QueueOptions {
 /// Checks a count: a safe integer, ±(2^53 − 1).
 pub(crate) fn check_count(argument: &'static str, count: Option<i64>) -> Result<(), Error> {
     match count {
-        Some(n) if n.unsigned_abs() > MILLIS_MAX.unsigned_abs() => {
-            Err(Error::argument(argument, n, "a safe integer"))
-        }
+        Some(n) if n.unsigned_abs() > MILLIS_MAX.unsigned_abs() => Err(Error::argument(argument, n, "a safe integer")),
         _ => Ok(()),
     }
 }

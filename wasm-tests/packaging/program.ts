@@ -1,3 +1,5 @@
+// What a program may do, for the compiler. types.test.mjs compiles it under each module resolution.
+
 import { AlkstoreError, memory, open } from "alkstore-wasm"
 import type { ClaimedJob, Clock, ErrorCode, Job, Lock, Outbox, Queue, ScheduleInfo, Store } from "alkstore-wasm"
 import { init, open as openSlim } from "alkstore-wasm/slim"
