@@ -213,6 +213,7 @@ fn what_a_transaction_staged_moves_along_with_the_rest() {
         5h  | tx.enqueue mail b run_at=5h               | 2
         5h  | mail.enqueue c delay=10s                  | 3
         0   | mail.get 3 run_at                         | 10s
+        0   | tx.get mail 1 run_at                      | 10s
         1s  | tx.enqueue mail d delay=10s               | 4
         2s  | tx.commit                                 | ok
         2s  | mail.get 1 run_at expires_at created_at   | 10s 20s 18000s
