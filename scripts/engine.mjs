@@ -11,7 +11,7 @@ import { setupTarget, WASM_TARGET, WBG } from "./setup.mjs"
 /** The cargo features that the engine of the package is built with. */
 const FEATURES = []
 const PANIC_FEATURES = [...FEATURES, "test-panic"]
-const OPTIMISE = ["-Oz"]
+const OPTIMISE = ["-O3", "--strip-target-features"]
 
 const INPUTS = [
   "Cargo.toml",

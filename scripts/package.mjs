@@ -24,8 +24,22 @@ const CJS_ENTRIES = { core: "core", index: "index", slim: "slim", url: "url.node
 const NODE_ENTRIES = ["index", "slim", "url", "testing"]
 const TYPED_ENTRIES = ["index", "slim", "url", "testing"]
 
+// The oldest that have the wasm features which the compiler uses, reference types above all. All have private fields,
+// whose lowering would cost size and speed.
+const TARGET = ["chrome96", "firefox90", "safari15", "node18"]
+
 // Of these there may be one copy only in each format, in the core file: they have state, or a class to compare by.
 const SHARED = ["errors", "load", "store"].map((name) => join(root, "js", `${name}.ts`))
+
+const ENGINE_APART = "engine-text.cjs"
+
+const PANIC_TYPES = `import type { Engine } from "../../js/load.js"
+import type { Glue } from "./glue.js"
+
+export * from "../../js/entries/index.js"
+export function engine(): Promise<Omit<Engine, "glue"> & { readonly glue: Glue }>
+export function retire(engine: object, message: string): void
+`
 
 /** Makes pkg/dist out of js/ and target/engine. */
 export function buildPackage() {
@@ -55,10 +69,7 @@ export function buildPanicPackage() {
       plugins: [engineFrom("target/panic-build")],
       outfile: join(root, "target/panic-build/index.mjs")
     })
-    writeFileSync(
-      join(root, "target/panic-build/index.d.mts"),
-      'export * from "../../js/entries/index.js"\nexport { engine, retire } from "../../js/load.js"\n'
-    )
+    writeFileSync(join(root, "target/panic-build/index.d.mts"), PANIC_TYPES)
   })
 }
 
@@ -71,9 +82,10 @@ async function bundles() {
   }
   for (const [entry, source] of Object.entries(CJS_ENTRIES)) {
     // Only for `node` does esbuild write the list of names by which Node finds the exports of CommonJS.
-    const options = { format: "cjs", platform: "node", plugins: plugins("cjs", entry) }
+    const options = { format: "cjs", platform: "node", plugins: [engineApart, ...plugins("cjs", entry)] }
     await bundle({ ...from(source), ...options, outfile: join(root, OUT, `${entry}.cjs`) })
   }
+  writeFileSync(join(root, OUT, ENGINE_APART), `module.exports = "${engineText("target/engine")}"\n`)
   for (const entry of NODE_ENTRIES) {
     writeFileSync(join(root, OUT, `${entry}.node.mjs`), `export { ${names[entry].join(", ")} } from "./${entry}.cjs"\n`)
   }
@@ -91,7 +103,7 @@ function plugins(extension, entry) {
 
 async function bundle(options) {
   const { build } = await import("esbuild")
-  const common = { absWorkingDir: root, bundle: true, platform: "neutral", target: "es2022", minify: true }
+  const common = { absWorkingDir: root, bundle: true, platform: "neutral", target: TARGET, minify: true }
   return build({ ...common, ...options, metafile: true, logLevel: "error" })
 }
 
@@ -107,19 +119,31 @@ function sharedCore(extension) {
   }
 }
 
+// Node looks through every character of a CommonJS file that is imported, for the names of its exports: the engine's
+// text is in a file of its own, which is only required.
+const engineApart = {
+  name: "engine-apart",
+  setup({ onResolve }) {
+    onResolve({ filter: /^alkstore:engine-text$/ }, () => ({ path: `./${ENGINE_APART}`, external: true }))
+  }
+}
+
 function engineFrom(folder) {
   return {
     name: "engine",
     setup({ onResolve, onLoad }) {
       onResolve({ filter: /^alkstore:engine-text$/ }, () => ({ path: "engine", namespace: "engine-text" }))
       onLoad({ filter: /.*/, namespace: "engine-text" }, () => {
-        const text = encodeEngine(readFileSync(join(root, folder, "engine.wasm")))
-        return { contents: `export default "${text}"`, loader: "js" }
+        return { contents: `export default "${engineText(folder)}"`, loader: "js" }
       })
       onResolve({ filter: /\/target\/engine\/glue\.js$/ }, () => ({ path: join(root, folder, "glue.js") }))
       onResolve({ filter: /^\.\/engine\.wasm$/ }, ({ path }) => ({ path, external: true }))
     }
   }
+}
+
+function engineText(folder) {
+  return encodeEngine(readFileSync(join(root, folder, "engine.wasm")))
 }
 
 // Each declaration that an entry reaches, once for ESM and once for CommonJS, with its imports renamed likewise.

@@ -30,7 +30,8 @@ pub(super) struct Shared<S: Store, H: Host> {
     pub(super) store: S,
     pub(super) host: H,
     pub(super) closed: Flag,
-    entropy: RefCell<Entropy>,
+    /// Seeded by the host at the first draw: its randomness may be slow to start.
+    entropy: RefCell<Option<Entropy>>,
     /// One for each loop that has something to give back when the store closes; set when it has.
     pub(super) loops: RefCell<Vec<Flag>>,
 }
@@ -45,12 +46,11 @@ impl<S: Store, H: Host> Engine<S, H> {
     /// Opens a store over `store`. `seed` fixes the jitter of retries, for tests; without it they
     /// are seeded by the host.
     pub fn new(store: S, host: H, seed: Option<u64>) -> Self {
-        let entropy = Entropy::new(seed.unwrap_or_else(|| host.random()));
         let shared = Shared {
             store,
             host,
             closed: Flag::new(),
-            entropy: RefCell::new(entropy),
+            entropy: RefCell::new(seed.map(Entropy::new)),
             loops: RefCell::new(Vec::new()),
         };
         Self { shared: Rc::new(shared) }
@@ -149,7 +149,11 @@ impl<S: Store, H: Host> Engine<S, H> {
     }
 
     pub(crate) fn random_bits(&self) -> u64 {
-        self.shared.entropy.borrow_mut().bits()
+        if self.shared.entropy.borrow().is_none() {
+            let seed = self.shared.host.random();
+            self.shared.entropy.replace(Some(Entropy::new(seed)));
+        }
+        self.shared.entropy.borrow_mut().as_mut().map_or(0, Entropy::bits)
     }
 
     pub(super) fn plain_queue(&self, name: Name) -> Queue<S, H> {

@@ -50,6 +50,16 @@ struct Index {
     crossed: Timestamp,
 }
 
+const FIRST: Key = (i64::MIN, i64::MIN, 0);
+const LAST: Key = (i64::MAX, i64::MAX, JobId::MAX);
+
+/// The first `limit` ids of an index from one key to another, both included.
+// One copy of it: a range over a tree is a lot of code.
+#[inline(never)]
+fn ids(index: &BTreeSet<Key>, from: Key, to: Key, limit: usize) -> Vec<JobId> {
+    index.range(from..=to).take(limit).map(|(_, _, id)| *id).collect()
+}
+
 const fn until(instant: Timestamp) -> Key {
     (instant.as_millis(), i64::MAX, JobId::MAX)
 }
@@ -82,8 +92,7 @@ impl<P: Clone> Lane<P> {
             self.replace(id, now);
         }
         if now > self.settled && !self.index.expiring.is_empty() {
-            let expired: Vec<Key> = self.index.expiring.range(after(self.settled)..=until(now)).copied().collect();
-            for (_, _, id) in expired {
+            for id in ids(&self.index.expiring, after(self.settled), until(now), usize::MAX) {
                 self.replace(id, now);
             }
         }
@@ -91,10 +100,13 @@ impl<P: Clone> Lane<P> {
     }
 
     fn settle_back(&mut self, now: Timestamp) {
-        let unexpired = self.index.expiring.range(after(now)..).copied();
-        let moved: Vec<Key> = self.index.ready.iter().copied().chain(unexpired).collect();
+        let ready = ids(&self.index.ready, FIRST, LAST, usize::MAX);
+        let unexpired = ids(&self.index.expiring, after(now), LAST, usize::MAX);
         self.index.crossed = now;
-        for (_, _, id) in moved {
+        for id in ready {
+            self.replace(id, now);
+        }
+        for id in unexpired {
             self.replace(id, now);
         }
     }
@@ -153,34 +165,37 @@ impl<P: Clone> Lane<P> {
         }
     }
 
+    fn jobs(&self, ids: Vec<JobId>, payload: bool, view: &mut View<P>) {
+        for id in ids {
+            self.job(id, payload, view);
+        }
+    }
+
     pub(super) fn head(&self, n: usize, view: &mut View<P>) {
-        let spent = self.index.spent.range(..=until(view.now()));
-        view.spent.extend(spent.filter_map(|(_, _, id)| self.rows.get(id)).map(|entry| Rc::clone(&entry.job)));
-        for (_, _, id) in self.index.ready.iter().take(n) {
-            self.job(*id, true, view);
+        if self.index.spent.first().is_some_and(|key| *key <= until(view.now())) {
+            self.jobs(ids(&self.index.spent, FIRST, until(view.now()), usize::MAX), false, view);
+            std::mem::swap(&mut view.spent, &mut view.jobs);
+        }
+        match (n, self.index.ready.first()) {
+            (1, Some((_, _, id))) => self.job(*id, true, view),
+            _ => self.jobs(ids(&self.index.ready, FIRST, LAST, n), true, view),
         }
     }
 
     pub(super) fn overdue(&self, view: &mut View<P>) {
         let end = until(view.now());
-        for (_, _, id) in self.index.expiring.range(..=end) {
-            self.job(*id, false, view);
-        }
-        view.aged.extend(self.index.aging.range(..=end).map(|(_, _, id)| *id));
+        self.jobs(ids(&self.index.expiring, FIRST, end, usize::MAX), false, view);
+        view.aged = ids(&self.index.aging, FIRST, end, usize::MAX);
     }
 
     pub(super) fn dead(&self, view: &mut View<P>) {
-        for (_, _, id) in &self.index.dead {
-            self.job(*id, false, view);
-        }
+        self.jobs(ids(&self.index.dead, FIRST, LAST, usize::MAX), false, view);
     }
 
     pub(super) fn page(&self, state: Option<State>, after: JobId, limit: usize, view: &mut View<P>) {
         let Some(first) = after.checked_add(1) else { return };
         if state == Some(State::Dead) {
-            for (_, _, id) in self.index.dead.range((0, 0, first)..).take(limit) {
-                self.job(*id, true, view);
-            }
+            self.jobs(ids(&self.index.dead, (0, 0, first), LAST, limit), true, view);
             return;
         }
         let rows = self.rows.range(first..).map(|(_, entry)| entry);
