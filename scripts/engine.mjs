@@ -1,6 +1,7 @@
 // The engine: Rust to wasm, its glue made into a factory, optimised, and checked.
 
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { homedir } from "node:os"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { glueFactory, glueTypes } from "./glue.mjs"
@@ -11,7 +12,11 @@ import { setupTarget, WASM_TARGET, WBG } from "./setup.mjs"
 /** The cargo features that the engine of the package is built with. */
 const FEATURES = []
 const PANIC_FEATURES = [...FEATURES, "test-panic"]
-const OPTIMISE = ["-O3", "--strip-target-features"]
+
+// A function that only one other calls stays apart if it is larger than this: engines compile wasm function by
+// function, at the first call, so the first operation is not to wait for what it never runs.
+const ONE_CALLER_INLINE_MAX_BYTES = 500
+const OPTIMISE = ["-O3", "-ocimfs", String(ONE_CALLER_INLINE_MAX_BYTES), "--strip-target-features"]
 
 const INPUTS = [
   "Cargo.toml",
@@ -62,8 +67,17 @@ export function buildPanicEngine() {
 
 async function cargo(profile, features) {
   await setupTarget()
+  await must("cargo", ["fetch", "--locked", "--target", WASM_TARGET])
   const args = ["build", "--locked", "--lib", "--target", WASM_TARGET, "--profile", profile, "--target-dir", "target"]
-  await must("cargo", features.length > 0 ? [...args, "--features", features.join(",")] : args)
+  const env = { CARGO_ENCODED_RUSTFLAGS: withoutLocalPaths().join("\x1f") }
+  await must("cargo", features.length > 0 ? [...args, "--features", features.join(",")] : args, { env })
+}
+
+// Panic messages name source files. Where those lie on the building machine is nobody's business, and would make the
+// same source come out different elsewhere.
+function withoutLocalPaths() {
+  const crates = join(process.env.CARGO_HOME ?? join(homedir(), ".cargo"), "registry/src")
+  return readdirSync(crates).map((registry) => `--remap-path-prefix=${join(crates, registry)}=crates`)
 }
 
 // Away from cargo's own folder, where a build with other features replaces it.
@@ -82,6 +96,7 @@ async function bindgen(folder) {
 async function factory(folder) {
   const wasm = new WebAssembly.Module(readFileSync(join(root, folder, "engine.wasm")))
   assertOnlyGlueImports(wasm)
+  assertNoLocalPaths(join(root, folder, "engine.wasm"))
   const glue = readFileSync(join(root, folder, "bindgen/alkstore.js"), "utf8")
   const file = join(root, folder, "glue.js")
   writeFileSync(file, await glueFactory(glue, wasm))
@@ -95,6 +110,12 @@ function assertOnlyGlueImports(wasm) {
   if (foreign.length > 0) {
     throw new Error(`the engine imports ${foreign.map(({ module, name }) => `${module}.${name}`).join(", ")}`)
   }
+}
+
+function assertNoLocalPaths(file) {
+  const bytes = readFileSync(file, "latin1")
+  const local = [homedir(), root].find((path) => path.length > 1 && bytes.includes(path))
+  if (local !== undefined) throw new Error(`the engine names a path of this machine: ${local}`)
 }
 
 // An optimiser at fault produces modules that validate and do not start.

@@ -9,6 +9,7 @@ import { cached } from "./lib/stamp.mjs"
 const OUT = "pkg/dist"
 const SCRIPTS = ["scripts/package.mjs", "scripts/engine-text.mjs", "package-lock.json"]
 const INPUTS = [
+  "README.md",
   "js",
   "target/engine/engine.wasm",
   "target/engine/glue.js",
@@ -19,7 +20,7 @@ const INPUTS = [
 ]
 
 const ESM_ENTRIES = ["core", "index", "workerd", "slim", "url", "testing"]
-const CJS_ENTRIES = { core: "core", index: "index", slim: "slim", url: "url.node", testing: "testing" }
+const CJS_ENTRIES = { core: "core", index: "index.node", slim: "slim", url: "url.node", testing: "testing" }
 // In Node the ESM entry re-exports the CommonJS file, so that `import` and `require` share one instance.
 const NODE_ENTRIES = ["index", "slim", "url", "testing"]
 const TYPED_ENTRIES = ["index", "slim", "url", "testing"]
@@ -43,7 +44,7 @@ export function retire(engine: object, message: string): void
 
 /** Makes pkg/dist out of js/ and target/engine. */
 export function buildPackage() {
-  const outputs = [`${OUT}/index.mjs`, `${OUT}/index.cjs`, `${OUT}/engine.wasm`, `${OUT}/types/entries/index.d.mts`]
+  const outputs = ["pkg/README.md", `${OUT}/index.mjs`, `${OUT}/index.cjs`, `${OUT}/engine.wasm`, `${OUT}/types/entries/index.d.mts`]
   return cached("target/.stamps/package", { inputs: INPUTS, outputs }, () =>
     step("making pkg/dist", async () => {
       const types = must(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.types.json"])
@@ -53,6 +54,7 @@ export function buildPackage() {
       await bundles()
       await types
       copyTypes()
+      writeFileSync(join(root, "pkg/README.md"), packageReadme())
     })
   )
 }
@@ -140,6 +142,11 @@ function engineFrom(folder) {
       onResolve({ filter: /^\.\/engine\.wasm$/ }, ({ path }) => ({ path, external: true }))
     }
   }
+}
+
+// The README less what only a clone has.
+function packageReadme() {
+  return readFileSync(join(root, "README.md"), "utf8").replace(/<!-- repository only -->[\s\S]*?<!-- end -->\n\n/, "")
 }
 
 function engineText(folder) {

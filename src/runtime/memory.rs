@@ -167,6 +167,8 @@ impl<P: Clone> Rows<P> {
         }
     }
 
+    // Apart from what every operation runs: wasm is compiled function by function, at the first call.
+    #[inline(never)]
     fn answer(&mut self, scope: Scope, view: &mut View<P>) {
         let now = view.now();
         match scope {

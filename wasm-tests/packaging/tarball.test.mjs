@@ -1,7 +1,7 @@
 // The tarball itself: what is in it, and what package linters say.
 
 import assert from "node:assert/strict"
-import { readFileSync, readdirSync } from "node:fs"
+import { cpSync, readFileSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { gzipSync } from "node:zlib"
@@ -42,10 +42,26 @@ test("the engine imports only what its glue provides", async (t) => {
 
 test("nothing runs at import, and nothing needs Node or a module's address", async (t) => {
   const { installed } = await consumer(t)
-  for (const name of ["index.mjs", "core.mjs", "slim.mjs", "testing.mjs", "workerd.mjs", "index.cjs", "core.cjs"]) {
+  for (const name of ["index.mjs", "core.mjs", "slim.mjs", "testing.mjs", "workerd.mjs", "core.cjs"]) {
     const text = readFileSync(join(installed, "dist", name), "utf8")
     assert.doesNotMatch(text, /import\.meta|["']node:|\bimport\(|^await |__dirname/m, name)
   }
+})
+
+test("CommonJS reads the engine beside it, and does without where it is not there", async (t) => {
+  const { installed } = await consumer(t)
+  assert.doesNotMatch(readFileSync(join(installed, "dist/index.cjs"), "utf8"), /require\("(?!\.)/, "no builtin is required")
+  const program = `
+    const { open } = require(process.argv[1])
+    open().then((store) => store.queue("mail").enqueue(1)).then((id) => console.log(id, Object.keys(require.cache).length))
+  `
+  const [beside, away] = [join(installed, "dist"), join(installed, "../away")]
+  cpSync(beside, away, { recursive: true, filter: (path) => !path.endsWith("engine.wasm") })
+  const run = (folder) => must(process.execPath, ["-e", program, join(folder, "index.cjs")], root)
+  const [files, moreFiles] = [await run(beside), await run(away)].map((output) => output.trim().split(" "))
+  assert.equal(files[0], "1")
+  assert.equal(moreFiles[0], "1")
+  assert.equal(Number(moreFiles[1]), Number(files[1]) + 1, "the engine's text is only read where the file is not")
 })
 
 test("publint has nothing to say", async (t) => {
