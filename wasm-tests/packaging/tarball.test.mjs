@@ -58,7 +58,7 @@ test("CommonJS reads the engine beside it, and does without where it is not ther
   const [beside, away] = [join(installed, "dist"), join(installed, "../away")]
   cpSync(beside, away, { recursive: true, filter: (path) => !path.endsWith("engine.wasm") })
   const run = (folder) => must(process.execPath, ["-e", program, join(folder, "index.cjs")], root)
-  const [files, moreFiles] = [await run(beside), await run(away)].map((output) => output.trim().split(" "))
+  const [files, moreFiles] = [await run(beside), await run(away)].map(({ output }) => output.trim().split(" "))
   assert.equal(files[0], "1")
   assert.equal(moreFiles[0], "1")
   assert.equal(Number(moreFiles[1]), Number(files[1]) + 1, "the engine's text is only read where the file is not")
