@@ -20,7 +20,7 @@ const INPUTS = [
 ]
 
 const ESM_ENTRIES = ["core", "index", "workerd", "slim", "url", "testing"]
-const CJS_ENTRIES = { core: "core", index: "index.node", slim: "slim", url: "url.node", testing: "testing" }
+const CJS_ENTRIES = { core: "core", index: "index.node", "engine-text": "engine-text", slim: "slim", url: "url.node", testing: "testing" }
 // In Node the ESM entry re-exports the CommonJS file, so that `import` and `require` share one instance.
 const NODE_ENTRIES = ["index", "slim", "url", "testing"]
 const TYPED_ENTRIES = ["index", "slim", "url", "testing"]
@@ -31,8 +31,6 @@ const TARGET = ["chrome96", "firefox90", "safari15", "node18"]
 
 // Of these there may be one copy only in each format, in the core file: they have state, or a class to compare by.
 const SHARED = ["errors", "load", "store"].map((name) => join(root, "js", `${name}.ts`))
-
-const ENGINE_APART = "engine-text.cjs"
 
 const PANIC_TYPES = `import type { Engine } from "../../js/load.js"
 import type { Glue } from "./glue.js"
@@ -84,10 +82,9 @@ async function bundles() {
   }
   for (const [entry, source] of Object.entries(CJS_ENTRIES)) {
     // Only for `node` does esbuild write the list of names by which Node finds the exports of CommonJS.
-    const options = { format: "cjs", platform: "node", plugins: [engineApart, ...plugins("cjs", entry)] }
+    const options = { format: "cjs", platform: "node", plugins: plugins("cjs", entry) }
     await bundle({ ...from(source), ...options, outfile: join(root, OUT, `${entry}.cjs`) })
   }
-  writeFileSync(join(root, OUT, ENGINE_APART), `module.exports = "${engineText("target/engine")}"\n`)
   for (const entry of NODE_ENTRIES) {
     writeFileSync(join(root, OUT, `${entry}.node.mjs`), `export { ${names[entry].join(", ")} } from "./${entry}.cjs"\n`)
   }
@@ -121,15 +118,6 @@ function sharedCore(extension) {
   }
 }
 
-// Node looks through every character of a CommonJS file that is imported, for the names of its exports: the engine's
-// text is in a file of its own, which is only required.
-const engineApart = {
-  name: "engine-apart",
-  setup({ onResolve }) {
-    onResolve({ filter: /^alkstore:engine-text$/ }, () => ({ path: `./${ENGINE_APART}`, external: true }))
-  }
-}
-
 function engineFrom(folder) {
   return {
     name: "engine",
@@ -139,7 +127,7 @@ function engineFrom(folder) {
         return { contents: `export default "${engineText(folder)}"`, loader: "js" }
       })
       onResolve({ filter: /\/target\/engine\/glue\.js$/ }, () => ({ path: join(root, folder, "glue.js") }))
-      onResolve({ filter: /^\.\/engine\.wasm$/ }, ({ path }) => ({ path, external: true }))
+      onResolve({ filter: /^\.\/engine(\.wasm|-text\.cjs)$/ }, ({ path }) => ({ path, external: true }))
     }
   }
 }

@@ -1,17 +1,16 @@
-// The default entry as CommonJS, which Node loads for `import` and `require` alike. Bundled away from its folder, or
-// anywhere but in Node, it is like the other: the engine's text is required.
+// The default entry as CommonJS, which Node loads for `import` and `require` alike. It is kept short: Node reads all of
+// it for the names of its exports.
 
-import { decodeEngine } from "../engine-text.js"
 import { setSource } from "../load.js"
 
-setSource(() => engineFile() ?? decodeEngine(require("alkstore:engine-text") as string))
+setSource(() => engineFile() ?? require("./engine-text.cjs").engine())
 
-// Reading the file beside this one spares a cold start the text, which takes longer to read and decode than the engine
-// takes to compile. Asked of the process, not imported: a bundler must not find a builtin here.
+// Reading the file beside this one spares a cold start the text, which takes as long to read and decode as the engine
+// takes to compile. Bundled away from its folder, or anywhere but in Node, the text it is. Asked of the process, not
+// imported: a bundler must not find a builtin here.
 function engineFile(): Uint8Array<ArrayBuffer> | null {
   try {
-    const fs = process.getBuiltinModule("node:fs")
-    return fs.readFileSync(`${__dirname}/engine.wasm`)
+    return process.getBuiltinModule("node:fs").readFileSync(`${__dirname}/engine.wasm`)
   } catch {
     return null
   }

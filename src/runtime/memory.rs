@@ -144,11 +144,20 @@ impl<P: Clone> Rows<P> {
                         self.retire_lane();
                     }
                 }
-                Change::PutLock(name, lock) => drop(self.locks.insert(name, Box::new(lock))),
-                Change::RemoveLock(name) => drop(self.locks.remove(&name)),
-                Change::PutSchedule(row) => self.schedules.put(row),
-                Change::RemoveSchedule(name) => self.schedules.remove(&name),
+                other => self.apply_beside(other),
             }
+        }
+    }
+
+    /// What is not about jobs.
+    #[inline(never)]
+    fn apply_beside(&mut self, change: Change<P>) {
+        match change {
+            Change::PutLock(name, lock) => drop(self.locks.insert(name, Box::new(lock))),
+            Change::RemoveLock(name) => drop(self.locks.remove(&name)),
+            Change::PutSchedule(row) => self.schedules.put(row),
+            Change::RemoveSchedule(name) => self.schedules.remove(&name),
+            Change::Insert(..) | Change::Update(_) | Change::Remove { .. } => {}
         }
     }
 
