@@ -1,11 +1,9 @@
 // What callers pass, into what the engine takes: doubles, with NaN for an absent option. Types and finiteness are
 // checked here, where the value can still be named; what a number may be beyond that is the engine's to say.
 
+import { parseDuration } from "./duration.js"
 import { AlkstoreError } from "./errors.js"
 import type { EnqueueOptions, ErrorCode, QueueOptions, ScheduleOptions } from "./types.js"
-
-/** Reads a duration string: milliseconds, NaN if it is none. */
-export type ParseDuration = (text: string) => number
 
 /** What an error says in the place of a value. */
 export function show(value: unknown): string {
@@ -22,7 +20,12 @@ export function show(value: unknown): string {
   return text.length > 120 ? `${text.slice(0, 117)}...` : text
 }
 
-export function invalid(argument: string, value: unknown, expected: string, code: ErrorCode = "InvalidArgument"): AlkstoreError {
+export function invalid(
+  argument: string,
+  value: unknown,
+  expected: string,
+  code: ErrorCode = "InvalidArgument"
+): AlkstoreError {
   return new AlkstoreError(code, `${argument} must be ${expected}, got ${show(value)}`)
 }
 
@@ -45,17 +48,20 @@ export function count(argument: string, value: unknown): number {
   return value as number
 }
 
-export function duration(argument: string, value: unknown, parse: ParseDuration): number {
-  const ms = typeof value === "string" ? parse(value) : value
+export function duration(argument: string, value: unknown): number {
+  const ms = typeof value === "string" ? parseDuration(value) : value
   if (typeof ms !== "number" || !Number.isFinite(ms)) {
     throw invalid(argument, value, 'a finite number of milliseconds or a string like "250ms", "1.5s", "5m", "2h", "1d"')
   }
   return ms
 }
 
-/** How long something is held: at least a millisecond, what is below one dropped. */
-export function ttl(argument: string, value: unknown, parse: ParseDuration): number {
-  const ms = duration(argument, value, parse)
+/**
+ * How long something is held: at least a millisecond, what is below one dropped. The engine says the same; here the
+ * value can be named as it was given.
+ */
+export function ttl(argument: string, value: unknown): number {
+  const ms = duration(argument, value)
   if (Math.trunc(ms) <= 0) throw invalid(argument, value, "at least 1 ms")
   return ms
 }
@@ -79,8 +85,14 @@ function isDate(value: unknown): value is Date {
 }
 
 export function ids(argument: string, value: unknown): number[] {
-  if (!Array.isArray(value)) throw invalid(argument, value, "an array of ids")
-  return Array.from(value, (id, at) => count(`${argument}[${at}]`, id))
+  let list: unknown[] | null = null
+  try {
+    if (Array.isArray(value)) list = Array.from({ length: value.length }, (_, at): unknown => value[at])
+  } catch {
+    // A getter threw, or the Proxy was revoked: no array.
+  }
+  if (list === null) throw invalid(argument, value, "an array of ids")
+  return list.map((id, at) => count(`${argument}[${at}]`, id))
 }
 
 export function callback<F>(argument: string, value: F): F {
@@ -88,7 +100,7 @@ export function callback<F>(argument: string, value: F): F {
   return value
 }
 
-type Kind = (name: string, value: unknown, parse: ParseDuration) => unknown
+type Kind = (name: string, value: unknown) => unknown
 
 /**
  * Reads an options object, each option once. Absent ones (`undefined`, `null`) are left out of the result; an unknown
@@ -97,16 +109,17 @@ type Kind = (name: string, value: unknown, parse: ParseDuration) => unknown
 export function options<K extends string>(
   argument: string,
   given: unknown,
-  kinds: Record<K, Kind>,
-  parse: ParseDuration
+  kinds: Record<K, Kind>
 ): Partial<Record<K, unknown>> {
   if (given === undefined || given === null) return {}
-  if (typeof given !== "object") throw invalid(argument, given, "an object")
+  if (typeof given !== "object" || Array.isArray(given) || given instanceof Date || given instanceof Map) {
+    throw invalid(argument, given, "an object of options")
+  }
   const result: Partial<Record<K, unknown>> = {}
   const values = readAll(argument, given, Object.keys(kinds))
   for (const name of Object.keys(kinds) as K[]) {
     const value = values[name]
-    if (value !== undefined && value !== null) result[name] = kinds[name](name, value, parse)
+    if (value !== undefined && value !== null) result[name] = kinds[name](name, value)
   }
   return result
 }
@@ -164,10 +177,16 @@ const ENQUEUE_KINDS: Record<keyof EnqueueOptions, Kind> = {
   }
 }
 
-export function enqueueOptions(given: unknown, parse: ParseDuration): EnqueueNumbers {
+export function enqueueOptions(given: unknown): EnqueueNumbers {
   if (given === undefined || given === null) return NO_ENQUEUE_OPTIONS
-  const { delay, runAt, priority, maxAttempts, expires } = options("options", given, ENQUEUE_KINDS, parse)
-  return { delay: or(delay), runAt: or(runAt), priority: or(priority), maxAttempts: or(maxAttempts), expires: or(expires) }
+  const { delay, runAt, priority, maxAttempts, expires } = options("options", given, ENQUEUE_KINDS)
+  return {
+    delay: or(delay),
+    runAt: or(runAt),
+    priority: or(priority),
+    maxAttempts: or(maxAttempts),
+    expires: or(expires)
+  }
 }
 
 const QUEUE_KINDS: Record<keyof QueueOptions, Kind> = {
@@ -177,8 +196,8 @@ const QUEUE_KINDS: Record<keyof QueueOptions, Kind> = {
   deadLetterRetention: duration
 }
 
-export function queueOptions(given: unknown, parse: ParseDuration): Record<keyof QueueOptions, number> {
-  const read = options("options", given, QUEUE_KINDS, parse)
+export function queueOptions(given: unknown): Record<keyof QueueOptions, number> {
+  const read = options("options", given, QUEUE_KINDS)
   return {
     visibilityTimeout: or(read.visibilityTimeout),
     maxAttempts: or(read.maxAttempts),
@@ -189,7 +208,7 @@ export function queueOptions(given: unknown, parse: ParseDuration): Record<keyof
 
 const SCHEDULE_KINDS: Record<keyof ScheduleOptions, Kind> = { priority: count, maxAttempts: count, expires: duration }
 
-export function scheduleOptions(given: unknown, parse: ParseDuration): Record<keyof ScheduleOptions, number> {
-  const read = options("options", given, SCHEDULE_KINDS, parse)
+export function scheduleOptions(given: unknown): Record<keyof ScheduleOptions, number> {
+  const read = options("options", given, SCHEDULE_KINDS)
   return { priority: or(read.priority), maxAttempts: or(read.maxAttempts), expires: or(read.expires) }
 }

@@ -5,12 +5,7 @@ import { AlkstoreError } from "./errors.js"
 
 /** A copy that the queue keeps. Throws `Codec` for what structured clone cannot copy. */
 export function copyIn(payload: unknown): unknown {
-  if (isOwnCopy(payload)) return payload
-  try {
-    return structuredClone(payload)
-  } catch (cause) {
-    throw new AlkstoreError("Codec", `the payload cannot be copied by structured clone: ${show(cause)}`, { cause })
-  }
+  return isOwnCopy(payload) ? payload : clone(payload)
 }
 
 /**
@@ -20,7 +15,23 @@ export function copyIn(payload: unknown): unknown {
 export function copyOut<P>(kept: P): P {
   if (isOwnCopy(kept)) return kept
   const copy = copyTree(kept as object, null)
-  return copy === NOT_A_TREE ? structuredClone(kept) : (copy as P)
+  return copy === NOT_A_TREE ? (clone(kept) as P) : (copy as P)
+}
+
+function clone(value: unknown): unknown {
+  try {
+    return structuredCloneOf(value)
+  } catch (cause) {
+    throw new AlkstoreError("Codec", `the payload cannot be copied by structured clone: ${show(cause)}`, { cause })
+  }
+}
+
+// Looked up at each call. Jest's jsdom environment takes it away, and Node's own serializer, which is the same
+// algorithm, is asked of the process: a bundler must not find a builtin here.
+function structuredCloneOf(value: unknown): unknown {
+  if (typeof structuredClone === "function") return structuredClone(value)
+  const v8 = process.getBuiltinModule("node:v8")
+  return v8.deserialize(v8.serialize(value))
 }
 
 const NOT_A_TREE = Symbol("not a tree")

@@ -3,7 +3,7 @@
 // values are told apart by their tags, which also work across realms.
 
 import { AlkstoreError } from "./errors.js"
-import type { EngineInput, InitInput } from "./types.js"
+import type { EngineInput, InitInput } from "./init-input.js"
 
 const MAGIC = [0x00, 0x61, 0x73, 0x6d]
 const LESS_THAN = 0x3c

@@ -8,6 +8,9 @@ import type { ErrorCode } from "./types.js"
  * A lost race or an empty queue is never an error but a value: `null`, `false`, `0` or an empty list.
  */
 export class AlkstoreError extends Error {
+  // Classes that users see in logs say their name themselves: a minifier takes it from everything else.
+  static override readonly name: string = "AlkstoreError"
+
   readonly code: ErrorCode
   // `declare`: a real field would hide the cause that Error's own constructor has set.
   declare readonly cause?: unknown

@@ -1,6 +1,6 @@
 // What the engine needs of JavaScript: time, randomness, and the shapes of errors and jobs.
 
-import { invalid } from "./arguments.js"
+import { invalid, show } from "./arguments.js"
 import { AlkstoreError } from "./errors.js"
 import { Claimed, readJob } from "./jobs.js"
 import type { Clock, ErrorCode } from "./types.js"
@@ -19,7 +19,7 @@ export interface Host {
 export function createHost(clock: Clock | null): Host {
   return {
     custom: clock !== null,
-    now: () => (clock === null ? Date.now() : read(clock)),
+    now: () => (clock === null ? Number.NaN : read(clock)),
     sleep: (ms) => sleep(clock, ms),
     random,
     error,
@@ -31,9 +31,13 @@ export function createHost(clock: Clock | null): Host {
 /** Checks what a user gave as a clock. */
 export function clockArgument(clock: unknown): Clock {
   const given = clock as Clock
-  if (typeof given !== "object" || typeof given.now !== "function" || typeof given.sleep !== "function") {
-    throw invalid("clock", clock, "an object with now() and sleep(ms, signal)")
+  let isClock = false
+  try {
+    isClock = typeof given === "object" && typeof given.now === "function" && typeof given.sleep === "function"
+  } catch {
+    // A getter threw: no clock.
   }
+  if (!isClock) throw invalid("clock", clock, "an object with now() and sleep(ms, signal)")
   return given
 }
 
@@ -42,7 +46,7 @@ function read(clock: Clock): number {
   try {
     now = clock.now()
   } catch (cause) {
-    throw new AlkstoreError("InvalidArgument", `clock.now() must not throw, threw ${String(cause)}`, { cause })
+    throw new AlkstoreError("InvalidArgument", `clock.now() must not throw, threw ${show(cause)}`, { cause })
   }
   if (typeof now !== "number" || !Number.isFinite(now)) throw invalid("clock.now()", now, "a finite number")
   return now
@@ -50,13 +54,15 @@ function read(clock: Clock): number {
 
 function sleep(clock: Clock | null, ms: number): { done: Promise<void>; cancel(): void } {
   const stop = new AbortController()
-  // A clock that fails to sleep must not make a loop spin: real time it is, then.
+  // A sleep that throws or rejects must not make a loop spin: real time it is, then.
   const instead = (): Promise<void> => realSleep(ms, stop.signal)
   const asked = async (): Promise<void> => clock?.sleep(ms, stop.signal)
   return { done: asked().catch(instead), cancel: () => stop.abort() }
 }
 
 function realSleep(ms: number, signal: AbortSignal): Promise<void> {
+  // Many a sleep rejects when it is aborted, which is no failure.
+  if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms)
     signal.addEventListener("abort", () => {

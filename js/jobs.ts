@@ -8,7 +8,13 @@ import type { ClaimedJob, Duration, Job, JobState } from "./types.js"
 
 const orNull = (value: number): number | null => (Number.isNaN(value) ? null : value)
 
-/** Called by the engine: the arguments are a job's columns, NaN where there is nothing. */
+/** A job that was read, with a copy of its payload: what the engine gives is what it keeps. */
+export function copied<P>(job: Job<P> | null): Job<P> | null {
+  if (job !== null) (job as { payload: P }).payload = copyOut(job.payload)
+  return job
+}
+
+/** Called by the engine, which must not be left by an exception: the arguments are a job's columns, NaN where there is nothing. */
 export function readJob(
   payload: unknown,
   id: number,
@@ -33,7 +39,7 @@ export function readJob(
     id,
     queue,
     state: state as JobState,
-    payload: copyOut(payload),
+    payload,
     priority,
     runAt,
     attempts,
@@ -53,6 +59,8 @@ export function readJob(
 
 /** A job with the operations of its claim. Made by the engine, then given to the handle that claimed it. */
 export class Claimed implements ClaimedJob {
+  static readonly name = "ClaimedJob"
+
   // Declared, not defined: every field is written once, by the constructor.
   declare readonly id: number
   declare readonly queue: string
@@ -94,7 +102,7 @@ export class Claimed implements ClaimedJob {
     this.id = id
     this.queue = ""
     this.state = "processing"
-    this.payload = copyOut(payload)
+    this.payload = payload
     this.priority = priority
     this.runAt = runAt
     this.attempts = attempts
@@ -112,11 +120,12 @@ export class Claimed implements ClaimedJob {
     this.#claim = claim
   }
 
-  /** Completes a job that the engine has just made with what the handle knows. */
+  /** Completes a job that the engine has just made: with what the handle knows, and a copy of the payload. */
   static adopt(job: Claimed, handle: QueueHandle, workerId: string): Claimed {
-    const open = job as { -readonly [K in "queue" | "workerId"]: Claimed[K] }
+    const open = job as { -readonly [K in "queue" | "workerId" | "payload"]: Claimed[K] }
     open.queue = handle.queueName
     open.workerId = workerId
+    open.payload = copyOut(job.payload)
     job.#handle = handle
     return job
   }
@@ -126,8 +135,7 @@ export class Claimed implements ClaimedJob {
   }
 
   async retry(error?: unknown, delay?: Duration | null): Promise<boolean> {
-    const { parse } = this.#handle
-    const ms = delay === undefined || delay === null ? Number.NaN : duration("delay", delay, parse)
+    const ms = delay === undefined || delay === null ? Number.NaN : duration("delay", delay)
     const text = errorText(error)
     return this.#handle.settle((inner) => inner.retry(this.id, this.#claim, text, ms))
   }
@@ -138,7 +146,7 @@ export class Claimed implements ClaimedJob {
   }
 
   async heartbeat(extend: Duration): Promise<boolean> {
-    const ms = duration("extend", extend, this.#handle.parse)
+    const ms = duration("extend", extend)
     return this.#handle.settle((inner) => inner.heartbeat(this.id, this.#claim, ms))
   }
 }

@@ -5,7 +5,7 @@ import { createGlue, type Glue } from "../target/engine/glue.js"
 import { compileEngine } from "./compile.js"
 import { AlkstoreError } from "./errors.js"
 import { FallbackDecoder, FallbackEncoder } from "./text-codec.js"
-import type { InitInput } from "./types.js"
+import type { InitInput } from "./init-input.js"
 
 /** One instance of the engine. A panic ends it; the next `engine()` is a fresh one, which knows nothing of it. */
 export interface Engine {

@@ -7,6 +7,8 @@ import type { Live } from "./live.js"
 import type { Duration, Lock } from "./types.js"
 
 export class LockImpl implements Lock {
+  static readonly name = "Lock"
+
   readonly name: string
   readonly #live: Live
   readonly #inner: InnerLock
@@ -18,7 +20,7 @@ export class LockImpl implements Lock {
   }
 
   async renew(given: Duration): Promise<boolean> {
-    return this.#live.owed(this.#inner.renew(ttl("ttl", given, this.#live.parse)))
+    return this.#live.owed(this.#inner.renew(ttl("ttl", given)))
   }
 
   async release(): Promise<boolean> {

@@ -9,16 +9,14 @@ import {
   ids,
   invalid,
   nameArgument,
-  options,
-  type ParseDuration
+  options
 } from "./arguments.js"
 import { copyIn } from "./codec.js"
 import { thrownText } from "./error-text.js"
-import { Claimed } from "./jobs.js"
+import { Claimed, copied } from "./jobs.js"
 import type { Live } from "./live.js"
 import type { ClaimedJob, EnqueueOptions, Job, ListOptions, Outbox, Queue, QueueStats } from "./types.js"
 
-const LIST_LIMIT = 100
 const STATES: readonly unknown[] = ["pending", "processing", "dead"]
 
 const LIST_KINDS = {
@@ -37,22 +35,18 @@ export class QueueHandle<P = unknown> {
   readonly #inner: InnerQueue
   readonly #queueName: string
   /** Whom the engine was last told to claim for: workers claim again and again under one name. */
-  #worker: string | null = null
+  #worker: string | undefined
 
-  constructor(live: Live, inner: InnerQueue, name: string, queueName: string) {
+  constructor(live: Live, inner: InnerQueue, name: string) {
     this.name = name
     this.#live = live
     this.#inner = inner
-    this.#queueName = queueName
+    this.#queueName = inner.key()
   }
 
   /** What its jobs say in `queue`. */
   get queueName(): string {
     return this.#queueName
-  }
-
-  get parse(): ParseDuration {
-    return this.#live.parse
   }
 
   /** Removes a job for the claim that has it. */
@@ -66,7 +60,7 @@ export class QueueHandle<P = unknown> {
   }
 
   async enqueue(payload: P, options?: EnqueueOptions | null): Promise<number> {
-    const { delay, runAt, priority, maxAttempts, expires } = enqueueOptions(options, this.#live.parse)
+    const { delay, runAt, priority, maxAttempts, expires } = enqueueOptions(options)
     return this.#live.owed(this.#inner.enqueue(copyIn(payload), delay, runAt, priority, maxAttempts, expires))
   }
 
@@ -77,13 +71,14 @@ export class QueueHandle<P = unknown> {
 
   async get(id: number): Promise<Job<P> | null> {
     count("id", id)
-    return this.settle((inner) => inner.get(id))
+    return copied(await this.#live.owed(this.#inner.get(id)))
   }
 
   async list(given?: ListOptions | null): Promise<Job<P>[]> {
-    const read = options("options", given, LIST_KINDS, this.#live.parse)
-    const { state = "", limit = LIST_LIMIT, after = 0 } = read as { state?: string; limit?: number; after?: number }
-    return this.settle((inner) => inner.list(state, after, limit))
+    const read = options("options", given, LIST_KINDS)
+    const { state = "", limit = Number.NaN, after = 0 } = read as { state?: string; limit?: number; after?: number }
+    const page: Job<P>[] = await this.#live.owed(this.#inner.list(state, after, limit))
+    return page.map((job) => copied(job) as Job<P>)
   }
 
   async stats(): Promise<QueueStats> {
@@ -110,7 +105,7 @@ export class QueueHandle<P = unknown> {
 
   // Not awaited where the answer is there already: a turn of the microtask queue costs as much as a claim.
   protected claimNext(workerId: string): ClaimedJob<P> | null | Promise<ClaimedJob<P> | null> {
-    if (workerId !== this.#worker) this.#claimFor(workerId)
+    if (typeof workerId !== "string" || workerId !== this.#worker) this.#claimFor(workerId)
     const adopt = (job: Claimed | null): ClaimedJob<P> | null =>
       job === null ? null : (Claimed.adopt(job, this, workerId) as ClaimedJob<P>)
     const job = this.#inner.claim_one()
@@ -118,7 +113,7 @@ export class QueueHandle<P = unknown> {
   }
 
   protected async claimMany(workerId: string, n: number): Promise<ClaimedJob<P>[]> {
-    if (workerId !== this.#worker) this.#claimFor(workerId)
+    if (typeof workerId !== "string" || workerId !== this.#worker) this.#claimFor(workerId)
     finite("n", n)
     const jobs: Claimed[] = await this.#live.owed(this.#inner.claim_batch(n))
     return jobs.map((job) => Claimed.adopt(job, this, workerId) as ClaimedJob<P>)
@@ -140,6 +135,8 @@ export class QueueHandle<P = unknown> {
     // Tells the engine by value how it went: nothing, or the error's text.
     const run = async (job: Claimed): Promise<string | undefined> => {
       try {
+        // On a stack of its own: a delivery may call its own runOnce, a thousand deep.
+        await null
         await delivery(Claimed.adopt(job, this, workerId) as ClaimedJob<P>)
         return undefined
       } catch (error) {
@@ -151,6 +148,8 @@ export class QueueHandle<P = unknown> {
 }
 
 export class QueueImpl<P> extends QueueHandle<P> implements Queue<P> {
+  static override readonly name = "Queue"
+
   async claimOne(workerId: string): Promise<ClaimedJob<P> | null> {
     return this.claimNext(workerId)
   }
@@ -165,6 +164,8 @@ export class QueueImpl<P> extends QueueHandle<P> implements Queue<P> {
 }
 
 export class OutboxImpl<P> extends QueueHandle<P> implements Outbox<P> {
+  static override readonly name = "Outbox"
+
   runOnce(workerId: string, delivery: (job: ClaimedJob<P>) => unknown): Promise<boolean> {
     return this.deliver(workerId, delivery)
   }

@@ -11,6 +11,11 @@ export class MemoryAdapter implements StorageAdapter {
   #engine: Engine | null = null
   #inner: InnerMemory | null = null
 
+  /** By what only our own have: neither a Proxy nor an heir of one will do. */
+  static is(value: unknown): value is MemoryAdapter {
+    return typeof value === "object" && value !== null && #inner in value
+  }
+
   /** The state, made by the first store that opens it. */
   static attach(adapter: MemoryAdapter, engine: Engine): InnerMemory {
     if (adapter.#inner === null) {
@@ -28,6 +33,6 @@ export class MemoryAdapter implements StorageAdapter {
 
 /** Checks what a user gave as a storage. */
 export function storageArgument(storage: unknown): (engine: Engine) => InnerMemory {
-  if (!(storage instanceof MemoryAdapter)) throw invalid("storage", storage, "an adapter such as memory()")
+  if (!MemoryAdapter.is(storage)) throw invalid("storage", storage, "an adapter such as memory()")
   return (engine) => MemoryAdapter.attach(storage, engine)
 }

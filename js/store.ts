@@ -29,8 +29,6 @@ import type {
 
 export { memory }
 
-const OUTBOX_PREFIX = "__alkstore_outbox:"
-
 const OPEN_KINDS = {
   storage: (_: string, value: unknown): unknown => storageArgument(value),
   clock: (_: string, value: unknown): unknown => clockArgument(value),
@@ -43,7 +41,7 @@ const OPEN_KINDS = {
  * Rejects with `InvalidArgument` for a wrong option, and with `Unavailable` if the engine cannot start.
  */
 export async function open(given?: OpenOptions | null): Promise<Store> {
-  const read = options("options", given, OPEN_KINDS, () => Number.NaN)
+  const read = options("options", given, OPEN_KINDS)
   const attach = (read.storage ?? storageArgument(memory())) as ReturnType<typeof storageArgument>
   const host = createHost((read.clock as Clock | undefined) ?? null)
   const seed = (read.seed as number | undefined) ?? Number.NaN
@@ -52,6 +50,8 @@ export async function open(given?: OpenOptions | null): Promise<Store> {
 }
 
 class StoreImpl implements Store {
+  static readonly name = "Store"
+
   readonly #live: Live
 
   constructor(live: Live) {
@@ -60,21 +60,21 @@ class StoreImpl implements Store {
 
   queue<P>(given: string, options?: QueueOptions | null): Queue<P> {
     const name = this.#live.sharedName("queue", given)
-    const read = queueOptions(options, this.#live.parse)
+    const read = queueOptions(options)
     const { visibilityTimeout, maxAttempts, backoffBase, deadLetterRetention } = read
     const inner = this.#live.inner.queue(name, visibilityTimeout, maxAttempts, backoffBase, deadLetterRetention)
-    return new QueueImpl<P>(this.#live, inner, name, name)
+    return new QueueImpl<P>(this.#live, inner, name)
   }
 
   outbox<P>(given: string): Outbox<P> {
     const name = nameArgument("outbox", given)
-    return new OutboxImpl<P>(this.#live, this.#live.inner.outbox(name), name, OUTBOX_PREFIX + name)
+    return new OutboxImpl<P>(this.#live, this.#live.inner.outbox(name), name)
   }
 
   async tryLock(givenName: string, givenOwner: string, givenTtl: Duration): Promise<Lock | null> {
     const name = this.#live.sharedName("name", givenName)
     const owner = this.#live.localName("owner", givenOwner)
-    const ms = ttl("ttl", givenTtl, this.#live.parse)
+    const ms = ttl("ttl", givenTtl)
     const inner = await this.#live.owed(this.#live.inner.try_lock(name, owner, ms))
     return inner === null ? null : new LockImpl(this.#live, inner, name)
   }
@@ -88,9 +88,10 @@ class StoreImpl implements Store {
   ): Promise<Schedule> {
     const name = this.#live.sharedName("name", givenName)
     const queue = this.#live.sharedName("queue", givenQueue)
-    const { priority, maxAttempts, expires } = scheduleOptions(given, this.#live.parse)
+    const { priority, maxAttempts, expires } = scheduleOptions(given)
     if (typeof spec !== "string") throw invalid("spec", spec, "a string")
     const { inner } = this.#live
+    inner.check_spec(spec)
     const refused = await this.#live.owed(
       inner.schedule(name, spec, queue, copyIn(payload), priority, maxAttempts, expires)
     )
@@ -109,7 +110,7 @@ class StoreImpl implements Store {
 
   async runSchedules(signal?: AbortSignal | null, given?: RunSchedulesOptions | null): Promise<void> {
     return this.#live.untilStopped(signal, (stop) => {
-      const { standby = false } = options("options", given, RUN_KINDS, this.#live.parse)
+      const { standby = false } = options("options", given, RUN_KINDS)
       return this.#live.inner.run_schedules(stop, standby as boolean)
     })
   }

@@ -1,7 +1,6 @@
 // A clock that moves only when told to.
 
 import { duration, finite, invalid } from "./arguments.js"
-import { engine } from "./load.js"
 import type { Clock, Duration } from "./types.js"
 
 /** How many turns of the event loop `settle` gives to started work. */
@@ -20,9 +19,13 @@ interface Sleeper {
  * moves only the wall, like somebody correcting the clock.
  */
 export class ManualClock implements Clock {
+  static readonly name = "ManualClock"
+
   #now: number
   #elapsed = 0
   readonly #sleepers = new Set<Sleeper>()
+  /** The last of the advances under way: they take place one after another. */
+  #advancing: Promise<void> = Promise.resolve()
 
   /** Shows `start`, by default 1,700,000,000,000 (14 November 2023). */
   constructor(start = 1_700_000_000_000) {
@@ -53,8 +56,14 @@ export class ManualClock implements Clock {
    * asleep, and lets their work settle before the next instant. Rejects with `InvalidArgument` for a negative one.
    */
   async advance(by: Duration): Promise<void> {
-    const ms = typeof by === "string" ? duration("by", by, (await engine()).glue.parse_duration) : finite("by", by)
+    const ms = duration("by", by)
     if (ms < 0) throw invalid("by", by, "zero or more")
+    const advance = this.#advancing.then(() => this.#advance(Math.trunc(ms)))
+    this.#advancing = advance
+    return advance
+  }
+
+  async #advance(ms: number): Promise<void> {
     const end = this.#elapsed + ms
     await this.settle()
     for (let next = this.#next(end); next !== null; next = this.#next(end)) {
@@ -95,11 +104,14 @@ export class ManualClock implements Clock {
   }
 }
 
-// A turn of the event loop that fake timers do not take away: a message, where there is a channel for one.
+// The runtime's own, as they were before any fake timers: a turn of the event loop must stay one.
+const { setImmediate: immediate, MessageChannel: Channel, setTimeout: timeout } = globalThis
+
 function macrotask(): Promise<void> {
-  if (typeof MessageChannel !== "function") return new Promise((resolve) => setTimeout(resolve, 0))
+  if (typeof immediate === "function") return new Promise((resolve) => void immediate(resolve))
+  if (typeof Channel !== "function") return new Promise((resolve) => void timeout(resolve, 0))
   return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel()
+    const { port1, port2 } = new Channel()
     port1.onmessage = () => {
       port1.close()
       resolve()

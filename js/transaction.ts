@@ -3,10 +3,13 @@
 import type { Transaction as InnerTransaction } from "../target/engine/bindgen/alkstore.js"
 import { count, enqueueOptions } from "./arguments.js"
 import { copyIn } from "./codec.js"
+import { copied } from "./jobs.js"
 import type { Live } from "./live.js"
 import type { EnqueueOptions, Job, Transaction } from "./types.js"
 
 export class TransactionImpl implements Transaction {
+  static readonly name = "Transaction"
+
   readonly #live: Live
   readonly #inner: InnerTransaction
 
@@ -26,14 +29,14 @@ export class TransactionImpl implements Transaction {
   }
 
   #stage(outbox: boolean, name: string, payload: unknown, options: unknown): any {
-    const { delay, runAt, priority, maxAttempts, expires } = enqueueOptions(options, this.#live.parse)
+    const { delay, runAt, priority, maxAttempts, expires } = enqueueOptions(options)
     const copy = copyIn(payload)
     return this.#live.owed(this.#inner.enqueue(outbox, name, copy, delay, runAt, priority, maxAttempts, expires))
   }
 
   async get<P>(queue: string, id: number): Promise<Job<P> | null> {
     this.#live.sharedName("queue", queue)
-    return this.#live.owed(this.#inner.get(queue, count("id", id)))
+    return copied<P>(await this.#live.owed(this.#inner.get(queue, count("id", id))))
   }
 }
 
@@ -45,11 +48,26 @@ export async function runTransaction<T>(
 ): Promise<T> {
   let result: T
   try {
-    result = await body(new TransactionImpl(live, inner))
+    const returned = body(new TransactionImpl(live, inner))
+    // Not awaited where there is nothing to wait for: a call made after the body is none of the transaction's.
+    result = isThenable(returned) ? await returned : returned
   } catch (error) {
-    inner.roll_back()
+    rollBack(inner)
     throw error
   }
   await live.owed(inner.commit())
   return result
+}
+
+function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === "function"
+}
+
+// An engine that has ended has nothing left to roll back, and what the body threw is what counts.
+function rollBack(inner: InnerTransaction): void {
+  try {
+    inner.roll_back()
+  } catch {
+    return
+  }
 }

@@ -393,10 +393,3 @@ export interface Schedule {
 export interface ScheduleInfo extends Schedule {
   readonly nextFireAt: number
 }
-
-/**
- * What `init` of `alkstore-wasm/slim` and `alkstore-wasm/url` takes: the engine's bytes, a compiled module, an address
- * to fetch, a request, a response, or a promise of one of these.
- */
-export type InitInput = EngineInput | PromiseLike<EngineInput>
-export type EngineInput = ArrayBuffer | ArrayBufferView | WebAssembly.Module | string | URL | Request | Response

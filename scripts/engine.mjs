@@ -13,6 +13,9 @@ import { setupTarget, WASM_TARGET, WBG } from "./setup.mjs"
 const FEATURES = []
 const PANIC_FEATURES = [...FEATURES, "test-panic"]
 
+// The compiler's own 225 costs 6 % more bytes, and on wasm gains no speed.
+const INLINE_THRESHOLD = 50
+
 // A function that only one other calls stays apart if it is larger than this: engines compile wasm function by
 // function, at the first call, so the first operation is not to wait for what it never runs.
 const ONE_CALLER_INLINE_MAX_BYTES = 500
@@ -69,7 +72,8 @@ async function cargo(profile, features) {
   await setupTarget()
   await must("cargo", ["fetch", "--locked", "--target", WASM_TARGET])
   const args = ["build", "--locked", "--lib", "--target", WASM_TARGET, "--profile", profile, "--target-dir", "target"]
-  const env = { CARGO_ENCODED_RUSTFLAGS: withoutLocalPaths().join("\x1f") }
+  const flags = [...withoutLocalPaths(), `-Cllvm-args=-inline-threshold=${INLINE_THRESHOLD}`]
+  const env = { CARGO_ENCODED_RUSTFLAGS: flags.join("\x1f") }
   await must("cargo", features.length > 0 ? [...args, "--features", features.join(",")] : args, { env })
 }
 

@@ -1,6 +1,6 @@
 // pkg/dist: the entries bundled for each platform, the engine beside them, and the types.
 
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { basename, dirname, join, relative } from "node:path"
 import { encodeEngine } from "./engine-text.mjs"
 import { must, root, step } from "./lib/run.mjs"
@@ -31,6 +31,9 @@ const TARGET = ["chrome96", "firefox90", "safari15", "node18"]
 
 // Of these there may be one copy only in each format, in the core file: they have state, or a class to compare by.
 const SHARED = ["errors", "load", "store"].map((name) => join(root, "js", `${name}.ts`))
+
+// Node prints the line that an uncaught error came from: it is not to be all of the file.
+const LINE_MAX = 160
 
 const PANIC_TYPES = `import type { Engine } from "../../js/load.js"
 import type { Glue } from "./glue.js"
@@ -82,7 +85,8 @@ async function bundles() {
   }
   for (const [entry, source] of Object.entries(CJS_ENTRIES)) {
     // Only for `node` does esbuild write the list of names by which Node finds the exports of CommonJS.
-    const options = { format: "cjs", platform: "node", plugins: plugins("cjs", entry) }
+    const define = { ENGINE_LENGTH: String(statSync(join(root, "target/engine/engine.wasm")).size) }
+    const options = { format: "cjs", platform: "node", plugins: plugins("cjs", entry), define }
     await bundle({ ...from(source), ...options, outfile: join(root, OUT, `${entry}.cjs`) })
   }
   for (const entry of NODE_ENTRIES) {
@@ -103,7 +107,9 @@ function plugins(extension, entry) {
 async function bundle(options) {
   const { build } = await import("esbuild")
   const common = { absWorkingDir: root, bundle: true, platform: "neutral", target: TARGET, minify: true }
-  return build({ ...common, ...options, metafile: true, logLevel: "error" })
+  // Not with the engine's text inside, which would be broken into lines as well.
+  const lineLimit = /(core|testing|slim|url)\.[cm]js$/.test(options.outfile) ? LINE_MAX : 0
+  return build({ ...common, ...options, lineLimit, metafile: true, logLevel: "error" })
 }
 
 function sharedCore(extension) {

@@ -10,7 +10,9 @@ setSource(() => engineFile() ?? require("./engine-text.cjs").engine())
 // imported: a bundler must not find a builtin here.
 function engineFile(): Uint8Array<ArrayBuffer> | null {
   try {
-    return process.getBuiltinModule("node:fs").readFileSync(`${__dirname}/engine.wasm`)
+    const bytes = process.getBuiltinModule("node:fs").readFileSync(`${__dirname}/engine.wasm`)
+    // A bundle may lie beside another package's engine, or an older one.
+    return bytes.length === ENGINE_LENGTH ? bytes : null
   } catch {
     return null
   }

@@ -9,3 +9,6 @@ declare module "*.wasm" {
   const module: WebAssembly.Module
   export default module
 }
+
+/** The length of engine.wasm in bytes; set by the build. */
+declare const ENGINE_LENGTH: number

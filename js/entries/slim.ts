@@ -1,6 +1,6 @@
 // Without the engine's bytes: `init` must be given them, or where they are.
 
-import type { InitInput } from "../types.js"
+import type { InitInput } from "../init-input.js"
 import { init as load } from "../load.js"
 
 /**
@@ -13,3 +13,4 @@ export function init(input: InitInput): Promise<void> {
 }
 
 export * from "./api.js"
+export type * from "../init-input.js"

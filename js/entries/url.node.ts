@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
-import type { InitInput } from "../types.js"
+import type { InitInput } from "../init-input.js"
 import { init as load, setSource } from "../load.js"
 
 setSource(() => readFile(join(__dirname, "engine.wasm")))
@@ -12,3 +12,4 @@ export function init(input?: InitInput): Promise<void> {
 }
 
 export * from "./api.js"
+export type * from "../init-input.js"

@@ -1,7 +1,7 @@
 // The engine as a file of its own beside this one, fetched and compiled while it streams. Bundlers that know
 // `new URL(…, import.meta.url)` copy the file and rewrite the address.
 
-import type { InitInput } from "../types.js"
+import type { InitInput } from "../init-input.js"
 import { init as load, setSource } from "../load.js"
 
 setSource(() => new URL("./engine.wasm", import.meta.url))
@@ -15,3 +15,4 @@ export function init(input?: InitInput): Promise<void> {
 }
 
 export * from "./api.js"
+export type * from "../init-input.js"

@@ -1,6 +1,5 @@
 //! A job's row, and the one place that says what may be done with it when.
 
-use std::cmp::Reverse;
 use std::rc::Rc;
 
 use super::name::Name;
@@ -120,9 +119,6 @@ pub enum Place {
     Dead,
 }
 
-/// What jobs are handed out by: highest priority, then earliest ready time, then lowest id.
-pub type ClaimOrder = (Reverse<i64>, Timestamp, JobId);
-
 impl Job {
     /// From when on nobody's lease and no delay keeps the job from being handed out.
     pub fn available_at(&self) -> Timestamp {
@@ -147,11 +143,6 @@ impl Job {
         } else {
             Place::Ready
         }
-    }
-
-    /// What orders this job among the claimable.
-    pub const fn claim_order(&self) -> ClaimOrder {
-        (Reverse(self.priority), self.run_at, self.id)
     }
 
     /// Whether it has expired; only a sweep acts on that.

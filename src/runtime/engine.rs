@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::flag::Flag;
+use super::flag::{Flag, Pending};
 use super::host::Host;
 use super::lock::Lock;
 use super::outbox::Outbox;
@@ -32,8 +32,8 @@ pub(super) struct Shared<S: Store, H: Host> {
     pub(super) closed: Flag,
     /// Seeded by the host at the first draw: its randomness may be slow to start.
     entropy: RefCell<Option<Entropy>>,
-    /// One for each loop that has something to give back when the store closes; set when it has.
-    pub(super) loops: RefCell<Vec<Flag>>,
+    /// The loops that have something to give back when the store closes.
+    pub(super) loops: Pending,
 }
 
 impl<S: Store, H: Host> Clone for Engine<S, H> {
@@ -51,7 +51,7 @@ impl<S: Store, H: Host> Engine<S, H> {
             host,
             closed: Flag::new(),
             entropy: RefCell::new(seed.map(Entropy::new)),
-            loops: RefCell::new(Vec::new()),
+            loops: Pending::default(),
         };
         Self { shared: Rc::new(shared) }
     }
@@ -105,10 +105,7 @@ impl<S: Store, H: Host> Engine<S, H> {
     /// deadline. Closing again is nothing.
     pub async fn close(&self) {
         self.shared.closed.set();
-        loop {
-            let Some(running) = self.shared.loops.borrow().iter().find(|done| !done.is_set()).cloned() else { break };
-            running.wait().await;
-        }
+        self.shared.loops.ended().await;
     }
 
     /// Whether [`close`](Engine::close) was called.

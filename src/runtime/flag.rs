@@ -73,18 +73,62 @@ impl Future for Wait {
         if self.flag.is_set() {
             return Poll::Ready(());
         }
+        let waker = context.waker().clone();
         let mut wakers = self.flag.inner.wakers.borrow_mut();
-        match wakers.iter_mut().find(|(id, _)| *id == self.id) {
-            Some((_, waker)) => waker.clone_from(context.waker()),
-            None => wakers.push((self.id, context.waker().clone())),
-        }
+        // Dropped after the borrow, like the one below: a waker's drop may run anything.
+        let _old = match wakers.iter_mut().find(|(id, _)| *id == self.id) {
+            Some((_, known)) => Some(std::mem::replace(known, waker)),
+            None => {
+                wakers.push((self.id, waker));
+                None
+            }
+        };
+        drop(wakers);
         Poll::Pending
     }
 }
 
 impl Drop for Wait {
     fn drop(&mut self) {
-        self.flag.inner.wakers.borrow_mut().retain(|(id, _)| *id != self.id);
+        let mut wakers = self.flag.inner.wakers.borrow_mut();
+        let at = wakers.iter().position(|(id, _)| *id == self.id);
+        let _old = at.map(|at| wakers.swap_remove(at));
+        drop(wakers);
+    }
+}
+
+/// Things under way that somebody waits for.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    flags: RefCell<Vec<Flag>>,
+}
+
+impl Pending {
+    /// One more is under way, until what this returns is dropped.
+    pub(crate) fn start(&self) -> UnderWay {
+        let flag = Flag::new();
+        let mut flags = self.flags.borrow_mut();
+        flags.retain(|flag| !flag.is_set());
+        flags.push(flag.clone());
+        UnderWay(flag)
+    }
+
+    /// Resolves once none is.
+    pub(crate) async fn ended(&self) {
+        loop {
+            let Some(flag) = self.flags.borrow().iter().find(|flag| !flag.is_set()).cloned() else { break };
+            flag.wait().await;
+        }
+    }
+}
+
+/// See [`Pending::start`].
+#[derive(Debug)]
+pub(crate) struct UnderWay(Flag);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.set();
     }
 }
 

@@ -115,13 +115,13 @@ impl<P: Clone> Lane<P> {
         if let Some(entry) = self.rows.get_mut(&id) {
             self.index.remove(&entry.job, entry.place);
             entry.place = entry.job.place(now);
-            self.index.add(&entry.job, entry.place);
+            self.index.add(&entry.job, entry.place, now);
         }
     }
 
     pub(super) fn insert(&mut self, job: Rc<Job>, payload: P, now: Timestamp) {
         let place = job.place(now);
-        self.index.add(&job, place);
+        self.index.add(&job, place, now);
         self.rows.insert(job.id, Entry { job, payload, place });
     }
 
@@ -130,7 +130,7 @@ impl<P: Clone> Lane<P> {
             self.index.remove(&entry.job, entry.place);
             entry.job = job;
             entry.place = entry.job.place(now);
-            self.index.add(&entry.job, entry.place);
+            self.index.add(&entry.job, entry.place, now);
         }
     }
 
@@ -149,7 +149,7 @@ impl<P: Clone> Lane<P> {
         for entry in self.rows.values_mut() {
             Rc::make_mut(&mut entry.job).move_back(step);
             entry.place = entry.job.place(now);
-            self.index.add(&entry.job, entry.place);
+            self.index.add(&entry.job, entry.place, now);
         }
         self.settled = now;
     }
@@ -225,7 +225,7 @@ impl<P: Clone> Lane<P> {
 }
 
 impl Index {
-    fn add(&mut self, job: &Job, place: Place) {
+    fn add(&mut self, job: &Job, place: Place, now: Timestamp) {
         match place {
             Place::Ready => {
                 self.ready.insert(ready_key(job));
@@ -233,7 +233,11 @@ impl Index {
             }
             Place::Upcoming(at) => drop(self.upcoming.insert((at.as_millis(), 0, job.id))),
             Place::Spent(at) => drop(self.spent.insert((at.as_millis(), 0, job.id))),
-            Place::Parked => self.crossed = self.crossed.max(job.expires_at.unwrap_or_default()),
+            // Not for one that will expire before it is available: no step back brings that back.
+            Place::Parked if job.is_expired(now) => {
+                self.crossed = self.crossed.max(job.expires_at.unwrap_or_default());
+            }
+            Place::Parked => {}
             Place::Dead => {
                 self.dead.insert((0, 0, job.id));
                 if let Some(at) = job.purge_at {
@@ -271,6 +275,7 @@ impl Index {
     }
 }
 
+/// Claim order: highest priority, then earliest ready time, then lowest id.
 fn ready_key(job: &Job) -> Key {
     (job.priority.saturating_neg(), job.run_at.as_millis(), job.id)
 }

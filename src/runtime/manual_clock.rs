@@ -74,8 +74,9 @@ impl ManualClock {
     }
 
     fn pass(&self, elapsed: Timestamp) {
-        let step = elapsed.since(self.inner.elapsed.get());
-        self.inner.elapsed.set(elapsed);
+        // Another advance may have got further: time does not run backwards.
+        let step = elapsed.since(self.inner.elapsed.get()).max(Duration::ZERO);
+        self.inner.elapsed.set(self.inner.elapsed.get().plus(step));
         self.inner.now.set(self.inner.now.get().plus(step));
     }
 

@@ -4,14 +4,14 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use super::engine::Engine;
-use super::flag::{Flag, StopToken, first_of};
-use super::host::{Host, WALL_SLEEP_MAX};
+use super::flag::{StopToken, first_of};
+use super::host::Host;
 use super::store::Store;
 use crate::core::lock::Release;
 use crate::core::schedule::{
     LEADER_LOCK, Lead, ListSchedules, RENEW_EVERY, ScheduleOptions, ScheduleRow, Unschedule, Upsert,
 };
-use crate::core::{Duration, Error, Name, Timestamp, Topic};
+use crate::core::{Error, Name, Timestamp, Topic};
 
 /// A schedule as it is registered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +80,8 @@ impl<S: Store, H: Host> Engine<S, H> {
 
     /// Fires schedules until `stop` is set or the store closes: leads under a lock that lapses after
     /// 10 s, renews it every 2 s, fires what is due in the same transaction, and sleeps until the next
-    /// boundary. A changed schedule wakes it at once. At the end it gives the lock back.
+    /// boundary. A changed schedule wakes it at once. At the end it gives the lock back; a future that is
+    /// dropped before leaves it to lapse.
     ///
     /// A lease that lapsed and is free is taken again. With `standby` it waits to lead, instead of
     /// failing, at the start and later: it leads at once after a release here, within 2 s after one
@@ -94,59 +95,39 @@ impl<S: Store, H: Host> Engine<S, H> {
         if stop.is_set() {
             return Ok(());
         }
-        let running = Running::start(self);
-        let owner = Name::local("owner", &runner_name(self.shared.host.random()))?;
-        let leads = self.lead(&owner, stop, standby).await?;
-        if leads {
-            let name = Name::local("name", LEADER_LOCK)?;
-            self.run_even_closed(&mut Release::new(name, owner)).await?;
-        }
+        let running = self.shared.loops.start();
+        let owner = Name::internal(&runner_name(self.shared.host.random()));
+        let ended = self.lead(&owner, stop, standby).await;
+        // However it ended: a lease left behind would keep everybody from leading until it lapses. If
+        // it is another's, or the storage is still away, this is nothing.
+        let mut release = Release::new(Name::internal(LEADER_LOCK), owner);
+        let released = self.run_even_closed(&mut release).await;
         drop(running);
-        Ok(())
+        ended.and(released)
     }
 
-    /// Leads until told to stop; whether it did when it was.
-    async fn lead(&self, owner: &Name, stop: &StopToken, standby: bool) -> Result<bool, Error> {
+    /// Leads until told to stop.
+    async fn lead(&self, owner: &Name, stop: &StopToken, standby: bool) -> Result<(), Error> {
         let shared = &self.shared;
-        let mut leads = false;
         while !stop.is_set() && !shared.closed.is_set() {
             let listener = shared.store.wakes().listen(Topic::Schedules);
             let mut turn = Lead::new(owner.clone());
             self.run_even_closed(&mut turn).await?;
-            leads = turn.leads;
-            if !leads && !standby {
+            if !turn.leads && !standby {
                 return Err(Error::LeadershipLost);
             }
-            let boundary = turn.next_fire_at.map_or(RENEW_EVERY, |at| at.since(turn.now).max(Duration::ZERO));
-            let mut sleep = pin!(shared.host.sleep(boundary.min(RENEW_EVERY).min(WALL_SLEEP_MAX)));
+            // What was due has been fired. A boundary still not ahead lies at the end of the clock's range.
+            let boundary = turn.next_fire_at.filter(|at| *at > turn.now).map_or(RENEW_EVERY, |at| at.since(turn.now));
+            let mut sleep = pin!(shared.host.sleep(boundary.min(RENEW_EVERY)));
             let mut woken = pin!(listener.woken());
             let (mut stopped, mut closed) = (pin!(stop.wait()), pin!(shared.closed.wait()));
             first_of([stopped.as_mut(), closed.as_mut(), woken.as_mut(), sleep.as_mut()]).await;
         }
-        Ok(leads)
+        Ok(())
     }
 }
 
 /// Runners of one storage are told apart by this, whatever their seeds.
 fn runner_name(bits: u64) -> String {
     ["runner-", &bits.to_string()].concat()
-}
-
-/// Lets [`Engine::close`] wait for a runner, however that ends.
-struct Running(Flag);
-
-impl Running {
-    fn start<S: Store, H: Host>(engine: &Engine<S, H>) -> Self {
-        let done = Flag::new();
-        let mut loops = engine.shared.loops.borrow_mut();
-        loops.retain(|done| !done.is_set());
-        loops.push(done.clone());
-        Self(done)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.0.set();
-    }
 }

@@ -13,8 +13,9 @@ pub trait Store {
     type Payload: Clone;
 
     /// Runs the scripts one after another inside one storage transaction and resolves after its
-    /// commit. The clock is read inside, once, so waiting cannot age `now`; a clock that was set back ([`Meta::observe`](crate::core::clock::Meta::observe)) first moves every
-    /// deadline in the storage back.
+    /// commit. The clock is read inside, once, before anything else, so waiting cannot age `now`; a
+    /// clock that was set back ([`Meta::observe`](crate::core::clock::Meta::observe)) first moves
+    /// every deadline in the storage back.
     ///
     /// # Errors
     /// [`Error::Storage`], or the clock's error. Nothing was persisted.

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use super::engine::Engine;
+use super::flag::Pending;
 use super::host::Host;
 use super::store::Store;
 use crate::core::job::Stamps;
@@ -21,11 +22,13 @@ pub struct Transaction<S: Store, H: Host> {
     engine: Engine<S, H>,
     staged: RefCell<Vec<(Staged, S::Payload)>>,
     ended: Cell<bool>,
+    /// The enqueues under way: called before the end, they belong to the transaction.
+    staging: Pending,
 }
 
 impl<S: Store, H: Host> Transaction<S, H> {
-    pub(super) const fn new(engine: Engine<S, H>) -> Self {
-        Self { engine, staged: RefCell::new(Vec::new()), ended: Cell::new(false) }
+    pub(super) fn new(engine: Engine<S, H>) -> Self {
+        Self { engine, staged: RefCell::new(Vec::new()), ended: Cell::new(false), staging: Pending::default() }
     }
 
     /// Stages a job for a queue and returns its id. The job has the plain stamps. The clock is read now.
@@ -58,6 +61,7 @@ impl<S: Store, H: Host> Transaction<S, H> {
     ) -> Result<JobId, Error> {
         options.check()?;
         self.check_running()?;
+        let _staging = self.staging.start();
         let mut script = Stage { queue, stamps, options: *options, staged: None };
         self.engine.run(&mut script).await?;
         let Some(staged) = script.staged else { return Err(Error::Closed) };
@@ -84,13 +88,14 @@ impl<S: Store, H: Host> Transaction<S, H> {
         }
     }
 
-    /// Applies what was staged.
+    /// Applies what was staged, once the enqueues under way have been.
     ///
     /// # Errors
     /// [`Error::Closed`] if the store was closed meanwhile; the storage's. Nothing was applied then.
     pub async fn commit(&self) -> Result<(), Error> {
         self.check_running()?;
         self.ended.set(true);
+        self.staging.ended().await;
         let staged = self.staged.take();
         if staged.is_empty() {
             return Ok(());

@@ -36,12 +36,6 @@ impl Wakes {
         woken.iter().for_each(Flag::set);
     }
 
-    /// Wakes everybody: something changed, and nobody knows what.
-    pub fn wake_all(&self) {
-        let woken: Vec<Flag> = self.listeners.borrow().iter().map(|(_, flag)| flag.clone()).collect();
-        woken.iter().for_each(Flag::set);
-    }
-
     /// How many listen.
     pub fn listening(&self) -> usize {
         self.listeners.borrow().len()

@@ -17,7 +17,7 @@ use crate::core::queue::dead::{Purge, Redrive};
 use crate::core::queue::enqueue::Enqueue;
 use crate::core::queue::fail::Fail;
 use crate::core::queue::heartbeat::Heartbeat;
-use crate::core::queue::inspect::{Get, List, Stats};
+use crate::core::queue::inspect::{Get, LIST_LIMIT, List, Stats};
 use crate::core::queue::retry::Retry;
 use crate::core::queue::sweep::Sweep;
 use crate::core::{Claim, Duration, Name};
@@ -53,6 +53,11 @@ impl Queue {
 
 #[wasm_bindgen]
 impl Queue {
+    /// What its jobs say in `queue`.
+    pub fn key(&self) -> String {
+        self.queue.name().to_string()
+    }
+
     pub fn enqueue(
         &self,
         payload: JsValue,
@@ -124,7 +129,8 @@ impl Queue {
     }
 
     pub fn list(&self, state: &str, after: f64, limit: f64) -> Outcome {
-        let script = List::new(self.name(), convert::state(state), convert::id(after), limit as usize);
+        let limit = if limit.is_nan() { LIST_LIMIT } else { limit as usize };
+        let script = List::new(self.name(), convert::state(state), convert::id(after), limit);
         perform(&self.engine, Ok(script), |host, script| {
             convert::array(script.page.into_iter().map(|found| convert::job(host, found)))
         })

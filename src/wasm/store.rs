@@ -11,7 +11,7 @@ use super::{Engine, Memory, Outcome, Stop};
 use crate::core::lock::{Release, Renew, TryLock};
 use crate::core::queue::QueueOptions;
 use crate::core::schedule::{ListSchedules, Unschedule, Upsert};
-use crate::core::{Duration, Error, Name};
+use crate::core::{Duration, Error, Name, every};
 
 #[wasm_bindgen]
 #[derive(Debug)]
@@ -42,6 +42,11 @@ impl Store {
     /// Checks a local name ahead of arguments that come after it.
     pub fn check_local(&self, name: &str, argument: Argument) -> Result<(), JsValue> {
         self.refuse(Name::local(argument.as_str(), name).map(drop))
+    }
+
+    /// Checks a schedule's spec ahead of copying its payload.
+    pub fn check_spec(&self, spec: &str) -> Result<(), JsValue> {
+        self.refuse(every::parse(spec).map(drop))
     }
 
     pub fn queue(
@@ -126,12 +131,6 @@ impl Store {
             Ok(JsValue::UNDEFINED)
         }))
     }
-}
-
-/// Milliseconds of a duration string; `NaN` if it is none.
-#[wasm_bindgen]
-pub fn parse_duration(text: &str) -> f64 {
-    Duration::parse(text).map_or(f64::NAN, |span| span.as_millis() as f64)
 }
 
 /// Which argument a name is.
