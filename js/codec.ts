@@ -29,9 +29,8 @@ function clone(value: unknown): unknown {
 // Looked up at each call. Jest's jsdom environment takes it away, and Node's own serializer, which is the same
 // algorithm, is asked of the process: a bundler must not find a builtin here.
 function structuredCloneOf(value: unknown): unknown {
-  if (typeof structuredClone === "function") return structuredClone(value)
-  const v8 = process.getBuiltinModule("node:v8")
-  return v8.deserialize(v8.serialize(value))
+  const v8 = typeof structuredClone === "function" ? undefined : globalThis.process?.getBuiltinModule?.("node:v8")
+  return v8 === undefined ? structuredClone(value) : v8.deserialize(v8.serialize(value))
 }
 
 const NOT_A_TREE = Symbol("not a tree")

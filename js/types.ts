@@ -176,7 +176,10 @@ export interface EnqueueOptions {
   maxAttempts?: number | null | undefined
   /** No longer handed out this long after the enqueue; the next sweep moves it to dead with `"expired"`. */
   expires?: Duration | null | undefined
-  /** The caller's own transaction on the same storage: the job commits or aborts with it. */
+  /**
+   * The caller's own database transaction on the same storage: the job commits or aborts with it. Memory has none:
+   * there it is `InvalidArgument`.
+   */
   transaction?: unknown
 }
 

@@ -16,6 +16,7 @@ use crate::support::{Executor, Text, ms, now, plain, secs};
 struct Flaky {
     memory: MemoryStore<Text>,
     broken: Rc<Cell<bool>>,
+    fails_once: Rc<Cell<bool>>,
     slow: Rc<Cell<bool>>,
     count: Rc<Cell<usize>>,
 }
@@ -28,7 +29,7 @@ impl Store for Flaky {
         if self.slow.get() {
             turn().await;
         }
-        if self.broken.get() {
+        if self.broken.get() || self.fails_once.take() {
             return Err(Error::Storage(StoreError { message: "the disk is full".into(), cause: None }));
         }
         self.memory.transact(clock, scripts).await
@@ -266,4 +267,38 @@ fn an_operation_whose_clock_cannot_tell_does_not_happen() {
     blind.set(false);
     assert_eq!(now(mail.enqueue("x".into(), &plain())).unwrap(), 1);
     assert_eq!(now(mail.stats()).unwrap().pending, 1);
+}
+
+#[test]
+fn an_enqueue_under_way_at_the_commit_belongs_to_the_transaction() {
+    let Setting { storage, store, mail, executor, .. } = setting();
+    storage.slow.set(true);
+    let tx = Rc::new(store.transaction().unwrap());
+    let (staging, committing) = (Rc::clone(&tx), Rc::clone(&tx));
+    let enqueue = executor.spawn(async move { staging.enqueue("mail", "x".into(), &plain()).await });
+    let commit = executor.spawn(async move { committing.commit().await });
+    executor.run_until(async {
+        while !(enqueue.is_done() && commit.is_done()) {
+            turn().await;
+        }
+    });
+    assert_eq!(enqueue.take().unwrap().unwrap(), 1);
+    commit.take().unwrap().unwrap();
+    storage.slow.set(false);
+    assert_eq!(now(mail.list(None, 0, 9)).unwrap().len(), 1, "what was promised is there");
+}
+
+#[test]
+fn a_runner_that_an_outage_ends_gives_its_lease_back() {
+    let Setting { storage, clock, store, executor, .. } = setting();
+    let lead = |store: Engine<Flaky, ManualClock>| async move { store.run_schedules(&StopToken::new(), false).await };
+    let first = executor.spawn(lead(store.clone()));
+    executor.run_until(clock.settle());
+    // One transaction fails: the renewal, not the release after it.
+    storage.fails_once.set(true);
+    executor.run_until(clock.advance(secs(2)));
+    assert!(matches!(first.take(), Some(Err(Error::Storage(_)))));
+    let second = executor.spawn(lead(store));
+    executor.run_until(clock.advance(secs(11)));
+    assert!(!second.is_done(), "it leads at once, and goes on");
 }

@@ -8,7 +8,7 @@ import { test } from "node:test"
 import { consumer, must, ROUND_TRIP, ROUND_TRIP_PRINTS, tool } from "./consumer.mjs"
 import { runInPage } from "./page.mjs"
 
-test("Jest's jsdom environment, which has no text codec", async (t) => {
+test("Jest's jsdom environment, which has no text codec and no structured clone", async (t) => {
   const { folder, write } = await consumer(t)
   const require = createRequire(import.meta.url)
   const testEnvironment = require.resolve("jest-environment-jsdom")
@@ -22,6 +22,11 @@ test("Jest's jsdom environment, which has no text codec", async (t) => {
         const store = await open()
         expect(await store.queue("ä€😀").enqueue("text")).toBe(1)
         expect((await store.queue("ä€😀").claimOne("w")).queue).toBe("ä€😀")
+        expect(typeof structuredClone).toBe("undefined")
+        const payload = { list: [1, { when: new Date(5) }], map: new Map([["k", 1n]]) }
+        await store.queue("objects").enqueue(payload)
+        expect((await store.queue("objects").claimOne("w")).payload).toEqual(payload)
+        await expect(store.queue("objects").enqueue(() => {})).rejects.toMatchObject({ code: "Codec" })
         await expect(store.tryLock("a", "b", -1)).rejects.toBeInstanceOf(AlkstoreError)
       })`
   })

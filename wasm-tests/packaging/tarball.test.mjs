@@ -1,11 +1,11 @@
 // The tarball itself: what is in it, and what package linters say.
 
 import assert from "node:assert/strict"
-import { cpSync, readFileSync, readdirSync } from "node:fs"
+import { cpSync, readFileSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { gzipSync } from "node:zlib"
-import { consumer, must, pack, root, tool } from "./consumer.mjs"
+import { consumer, must, pack, root, run, tool } from "./consumer.mjs"
 
 /** What a page downloads for the default entry, in bytes after gzip. */
 const DEFAULT_ENTRY_GZIP_MAX = 90_000
@@ -44,7 +44,7 @@ test("nothing runs at import, and nothing needs Node or a module's address", asy
   const { installed } = await consumer(t)
   for (const name of ["index.mjs", "core.mjs", "slim.mjs", "testing.mjs", "workerd.mjs", "core.cjs"]) {
     const text = readFileSync(join(installed, "dist", name), "utf8")
-    assert.doesNotMatch(text, /import\.meta|["']node:|\bimport\(|^await |__dirname/m, name)
+    assert.doesNotMatch(text, /import\.meta|(from|require\()\s*["']node:|\bimport\(|^await |__dirname/m, name)
   }
 })
 
@@ -57,11 +57,22 @@ test("CommonJS reads the engine beside it, and does without where it is not ther
   `
   const [beside, away] = [join(installed, "dist"), join(installed, "../away")]
   cpSync(beside, away, { recursive: true, filter: (path) => !path.endsWith("engine.wasm") })
-  const run = (folder) => must(process.execPath, ["-e", program, join(folder, "index.cjs")], root)
-  const [files, moreFiles] = [await run(beside), await run(away)].map(({ output }) => output.trim().split(" "))
+  const load = (folder) => must(process.execPath, ["-e", program, join(folder, "index.cjs")], root)
+  const [files, moreFiles] = [await load(beside), await load(away)].map(({ output }) => output.trim().split(" "))
   assert.equal(files[0], "1")
   assert.equal(moreFiles[0], "1")
   assert.equal(Number(moreFiles[1]), Number(files[1]) + 1, "the engine's text is only read where the file is not")
+  writeFileSync(join(away, "engine.wasm"), "another package's engine")
+  assert.equal((await load(away)).output.trim(), moreFiles.join(" "), "nor where the file is another's")
+})
+
+test("an uncaught error does not print the whole file", async (t) => {
+  const { installed } = await consumer(t)
+  const program = `require(${JSON.stringify(join(installed, "dist/index.cjs"))}).open().then((store) => store.queue(""))`
+  const { code, output } = await run(process.execPath, ["-e", program], root)
+  assert.notEqual(code, 0)
+  assert.match(output, /AlkstoreError: queue must not be empty/)
+  assert.ok(output.length < 3_000, `${output.length} characters`)
 })
 
 test("publint has nothing to say", async (t) => {

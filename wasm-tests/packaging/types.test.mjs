@@ -2,10 +2,19 @@
 
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { dirname } from "node:path"
 import { test } from "node:test"
 import { consumer, must, run, tool } from "./consumer.mjs"
 
 const program = readFileSync(new URL("./program.ts", import.meta.url), "utf8")
+const nodeProgram = `
+  import { open } from "alkstore-wasm"
+  import { ManualClock } from "alkstore-wasm/testing"
+  const store = await open({ clock: new ManualClock() })
+  await store.queue<number>("mail").enqueue(1, { delay: "1s" })
+  await store.runSchedules(AbortSignal.timeout(1))`
+
 const compilerOptions = {
   target: "ES2022",
   lib: ["ES2022", "DOM"],
@@ -28,6 +37,14 @@ for (const [name, options, files] of [
     await must(process.execPath, [tool("typescript/bin/tsc"), "-p", folder], folder)
   })
 }
+
+test("a strict program compiles for Node, without the DOM's types", async (t) => {
+  const { folder, write } = await consumer(t)
+  const types = dirname(createRequire(import.meta.url).resolve("@types/node/package.json"))
+  const options = { ...compilerOptions, module: "nodenext", lib: ["ES2022"], types: ["node"], typeRoots: [dirname(types)] }
+  write({ "main.mts": nodeProgram, "tsconfig.json": JSON.stringify({ compilerOptions: options, files: ["main.mts"] }) })
+  await must(process.execPath, [tool("typescript/bin/tsc"), "-p", folder], folder)
+})
 
 test("a wrong program does not", async (t) => {
   const { folder, write } = await consumer(t)
