@@ -1,7 +1,5 @@
 // The relay: payloads go into an outbox in transactions, workers deliver them, a schedule reports.
 
-import { setMaxListeners } from "node:events"
-
 import { open } from "alkstore-wasm"
 
 const OUTBOX = "deliveries"
@@ -20,8 +18,6 @@ const ATTEMPT_TIMEOUT_MS = 10_000
  */
 export async function relay(deliveries, { url, stopping, progress }) {
   const { signal } = stopping
-  // Every loop listens to the one signal; Node takes more than ten listeners for a leak.
-  setMaxListeners(DELIVERY_WORKERS + 10, signal)
   const store = await open()
   const outbox = store.outbox(OUTBOX)
   const audit = store.queue(AUDIT)
