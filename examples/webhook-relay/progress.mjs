@@ -1,6 +1,8 @@
 // Live progress: one line redrawn in place on a terminal, a plain line now and then elsewhere.
 
-const BAR_WIDTH = 24
+/** In characters; a terminal of 80 columns has room for a short one beside the counts. */
+const BAR_WIDTH_MAX = 24
+const BAR_WIDTH_MIN = 8
 const REDRAW_MS = 50
 const PLAIN_LINE_MS = 3_000
 const CODES = { bold: 1, dim: 2, red: 31, green: 32 }
@@ -24,13 +26,14 @@ export function createProgress(out, { total, env = process.env, now = () => perf
     const text = countsText(counts)
     // A line that wraps cannot be redrawn in place.
     const room = (out.columns || 80) - 1
-    const bar = room >= text.length + BAR_WIDTH + 1 ? `${barText(counts)} ` : ""
+    const width = Math.min(BAR_WIDTH_MAX, room - text.length - 1)
+    const bar = width >= BAR_WIDTH_MIN ? `${barText(counts, width)} ` : ""
     out.write(`\r\x1b[K${bar}${text.slice(0, room)}`)
   }
 
-  function barText({ delivered }) {
-    const filled = Math.floor((delivered.length / total) * BAR_WIDTH)
-    return paint("green", "█".repeat(filled)) + paint("dim", "░".repeat(BAR_WIDTH - filled))
+  function barText({ delivered }, width) {
+    const filled = Math.floor((delivered.length / total) * width)
+    return paint("green", "█".repeat(filled)) + paint("dim", "░".repeat(width - filled))
   }
 
   function countsText({ queued, delivered, retried, dead, waiting }) {

@@ -285,3 +285,13 @@ describe("progress", () => {
     assert.doesNotMatch(written, /[\x1b\r]/)
   })
 })
+
+it("a terminal of 80 columns shows a bar beside the counts, on one line", () => {
+  let drawn = ""
+  const out = { isTTY: true, columns: 80, write: (text) => void (drawn = text) }
+  const progress = createProgress(out, { total: 726, env: { NO_COLOR: "1" }, now: () => 0 })
+  progress.report({ queued: 726, delivered: Array(363), retried: 227, dead: 0, waiting: 363 })
+  const line = drawn.replace("\r\x1b[K", "")
+  assert.match(line, /^█+░+ queued 726 {2}delivered 363 {2}retried 227 {2}dead 0 /)
+  assert.ok(line.length < 80, line)
+})
