@@ -84,7 +84,7 @@ function isDate(value: unknown): value is Date {
   }
 }
 
-export function ids(argument: string, value: unknown): number[] {
+export function ids(argument: string, value: unknown): Float64Array {
   let list: unknown[] | null = null
   try {
     if (Array.isArray(value)) list = Array.from({ length: value.length }, (_, at): unknown => value[at])
@@ -92,7 +92,12 @@ export function ids(argument: string, value: unknown): number[] {
     // A getter threw, or the Proxy was revoked: no array.
   }
   if (list === null) throw invalid(argument, value, "an array of ids")
-  return list.map((id, at) => count(`${argument}[${at}]`, id))
+  return Float64Array.from(list, (id, at) => count(`${argument}[${at}]`, id))
+}
+
+/** The same, where none at all means every job. */
+export function idsOrAll(argument: string, value: unknown): Float64Array | undefined {
+  return value === undefined || value === null ? undefined : ids(argument, value)
 }
 
 export function callback<F>(argument: string, value: F): F {

@@ -7,6 +7,7 @@ import {
   enqueueOptions,
   finite,
   ids,
+  idsOrAll,
   invalid,
   nameArgument,
   options
@@ -86,13 +87,13 @@ export class QueueHandle<P = unknown> {
   }
 
   async redrive(given?: readonly number[] | null): Promise<number> {
-    const chosen = given === undefined || given === null ? undefined : ids("ids", given)
-    return this.settle((inner) => inner.redrive(chosen as unknown as Float64Array))
+    const chosen = idsOrAll("ids", given)
+    return this.settle((inner) => inner.redrive(chosen))
   }
 
   async purge(given?: readonly number[] | null): Promise<number> {
-    const chosen = given === undefined || given === null ? undefined : ids("ids", given)
-    return this.settle((inner) => inner.purge(chosen as unknown as Float64Array))
+    const chosen = idsOrAll("ids", given)
+    return this.settle((inner) => inner.purge(chosen))
   }
 
   async sweepExpired(): Promise<number> {
@@ -105,7 +106,7 @@ export class QueueHandle<P = unknown> {
 
   // Not awaited where the answer is there already: a turn of the microtask queue costs as much as a claim.
   protected claimNext(workerId: string): ClaimedJob<P> | null | Promise<ClaimedJob<P> | null> {
-    if (typeof workerId !== "string" || workerId !== this.#worker) this.#claimFor(workerId)
+    this.#claimFor(workerId)
     const adopt = (job: Claimed | null): ClaimedJob<P> | null =>
       job === null ? null : (Claimed.adopt(job, this, workerId) as ClaimedJob<P>)
     const job = this.#inner.claim_one()
@@ -113,20 +114,21 @@ export class QueueHandle<P = unknown> {
   }
 
   protected async claimMany(workerId: string, n: number): Promise<ClaimedJob<P>[]> {
-    if (typeof workerId !== "string" || workerId !== this.#worker) this.#claimFor(workerId)
+    this.#claimFor(workerId)
     finite("n", n)
     const jobs: Claimed[] = await this.#live.owed(this.#inner.claim_batch(n))
     return jobs.map((job) => Claimed.adopt(job, this, workerId) as ClaimedJob<P>)
   }
 
   #claimFor(workerId: string): void {
+    if (typeof workerId === "string" && workerId === this.#worker) return
     this.#inner.set_worker(nameArgument("workerId", workerId))
     this.#worker = workerId
   }
 
   protected async ackMany(given: readonly number[]): Promise<number> {
     const chosen = ids("ids", given)
-    return this.settle((inner) => inner.ack_batch(chosen as unknown as Float64Array))
+    return this.settle((inner) => inner.ack_batch(chosen))
   }
 
   protected async deliver(workerId: string, delivery: (job: ClaimedJob<P>) => unknown): Promise<boolean> {

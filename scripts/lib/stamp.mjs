@@ -6,9 +6,9 @@ import { dirname, join } from "node:path"
 import { root } from "./run.mjs"
 
 /** Runs `work` unless it ran before with the same content in `inputs` and everything in `outputs` is still there. */
-export async function cached(stamp, { inputs, outputs, extra = "" }, work) {
+export async function cached(stamp, { inputs, outputs }, work) {
   const file = join(root, stamp)
-  const hash = fingerprint(inputs, extra)
+  const hash = fingerprint(inputs)
   const fresh = () => outputs.every((output) => existsSync(join(root, output)))
   if (fresh() && existsSync(file) && readFileSync(file, "utf8") === hash) return false
   await work()
@@ -19,8 +19,8 @@ export async function cached(stamp, { inputs, outputs, extra = "" }, work) {
 }
 
 /** A hash of the files and folders `paths`, names and content. */
-export function fingerprint(paths, extra = "") {
-  const hash = createHash("sha256").update(extra)
+function fingerprint(paths) {
+  const hash = createHash("sha256")
   const visit = (path) => {
     const full = join(root, path)
     if (!existsSync(full)) return

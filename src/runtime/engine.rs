@@ -1,15 +1,17 @@
 //! A store: one storage, one host, and the loops that run on them.
 
 use std::cell::RefCell;
+use std::pin::pin;
 use std::rc::Rc;
 
-use super::flag::{Flag, Pending};
+use super::flag::{Flag, Pending, StopToken, first_of};
 use super::host::Host;
 use super::lock::Lock;
 use super::outbox::Outbox;
 use super::queue::Queue;
 use super::store::Store;
 use super::transaction::Transaction;
+use super::wakes::Listener;
 use crate::core::lock::TryLock;
 use crate::core::queue::{QUEUE_STAMPS, QueueOptions};
 use crate::core::{Duration, Entropy, Error, Name, Script, outbox};
@@ -138,6 +140,14 @@ impl<S: Store, H: Host> Engine<S, H> {
     /// What loops need to give back what they hold.
     pub(super) async fn run_even_closed(&self, script: &mut dyn Script<S::Payload>) -> Result<(), Error> {
         self.shared.store.transact(&self.shared.host, &mut [script]).await
+    }
+
+    /// How every loop waits: for `span`, or until a wake, a stop or the store's end.
+    pub(super) async fn rest(&self, span: Duration, listener: &Listener, stop: &StopToken) {
+        let mut sleep = pin!(self.shared.host.sleep(span));
+        let mut woken = pin!(listener.woken());
+        let (mut stopped, mut closed) = (pin!(stop.wait()), pin!(self.shared.closed.wait()));
+        first_of([stopped.as_mut(), closed.as_mut(), woken.as_mut(), sleep.as_mut()]).await;
     }
 
     /// What the store was opened with.

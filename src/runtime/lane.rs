@@ -227,51 +227,63 @@ impl<P: Clone> Lane<P> {
 impl Index {
     fn add(&mut self, job: &Job, place: Place, now: Timestamp) {
         match place {
-            Place::Ready => {
-                self.ready.insert(ready_key(job));
-                self.crossed = self.crossed.max(job.available_at());
-            }
-            Place::Upcoming(at) => drop(self.upcoming.insert((at.as_millis(), 0, job.id))),
-            Place::Spent(at) => drop(self.spent.insert((at.as_millis(), 0, job.id))),
+            Place::Ready => self.crossed = self.crossed.max(job.available_at()),
             // Not for one that will expire before it is available: no step back brings that back.
             Place::Parked if job.is_expired(now) => {
                 self.crossed = self.crossed.max(job.expires_at.unwrap_or_default());
             }
-            Place::Parked => {}
-            Place::Dead => {
-                self.dead.insert((0, 0, job.id));
-                if let Some(at) = job.purge_at {
-                    self.aging.insert((at.as_millis(), 0, job.id));
-                }
-                return;
-            }
+            _ => {}
         }
-        if let Some(at) = job.expires_at {
-            self.expiring.insert((at.as_millis(), 0, job.id));
+        if let Some((set, key)) = self.by_place(job, place) {
+            set.insert(key);
         }
-        let count = if job.state == State::Pending { &mut self.pending } else { &mut self.processing };
-        *count = count.saturating_add(1);
+        if let Some((set, key)) = self.by_end(job) {
+            set.insert(key);
+        }
+        if let Some(count) = self.count(job) {
+            *count = count.saturating_add(1);
+        }
     }
 
     fn remove(&mut self, job: &Job, place: Place) {
+        if let Some((set, key)) = self.by_place(job, place) {
+            set.remove(&key);
+        }
+        if let Some((set, key)) = self.by_end(job) {
+            set.remove(&key);
+        }
+        if let Some(count) = self.count(job) {
+            *count = count.saturating_sub(1);
+        }
+    }
+
+    /// Where a row is kept for its place.
+    fn by_place(&mut self, job: &Job, place: Place) -> Option<(&mut BTreeSet<Key>, Key)> {
         match place {
-            Place::Ready => drop(self.ready.remove(&ready_key(job))),
-            Place::Upcoming(at) => drop(self.upcoming.remove(&(at.as_millis(), 0, job.id))),
-            Place::Spent(at) => drop(self.spent.remove(&(at.as_millis(), 0, job.id))),
-            Place::Parked => {}
-            Place::Dead => {
-                self.dead.remove(&(0, 0, job.id));
-                if let Some(at) = job.purge_at {
-                    self.aging.remove(&(at.as_millis(), 0, job.id));
-                }
-                return;
-            }
+            Place::Ready => Some((&mut self.ready, ready_key(job))),
+            Place::Upcoming(at) => Some((&mut self.upcoming, (at.as_millis(), 0, job.id))),
+            Place::Spent(at) => Some((&mut self.spent, (at.as_millis(), 0, job.id))),
+            Place::Dead => Some((&mut self.dead, (0, 0, job.id))),
+            Place::Parked => None,
         }
-        if let Some(at) = job.expires_at {
-            self.expiring.remove(&(at.as_millis(), 0, job.id));
+    }
+
+    /// Where a row that does not stay for ever is kept for a sweep.
+    fn by_end(&mut self, job: &Job) -> Option<(&mut BTreeSet<Key>, Key)> {
+        let (set, end) = match job.state {
+            State::Dead => (&mut self.aging, job.purge_at),
+            State::Pending | State::Processing => (&mut self.expiring, job.expires_at),
+        };
+        end.map(|at| (set, (at.as_millis(), 0, job.id)))
+    }
+
+    /// The count that a row is in; dead ones are counted by their index.
+    fn count(&mut self, job: &Job) -> Option<&mut usize> {
+        match job.state {
+            State::Pending => Some(&mut self.pending),
+            State::Processing => Some(&mut self.processing),
+            State::Dead => None,
         }
-        let count = if job.state == State::Pending { &mut self.pending } else { &mut self.processing };
-        *count = count.saturating_sub(1);
     }
 }
 

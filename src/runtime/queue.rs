@@ -1,10 +1,9 @@
 //! A queue's handle.
 
-use std::pin::pin;
 use std::rc::Rc;
 
 use super::engine::Engine;
-use super::flag::{StopToken, first_of};
+use super::flag::StopToken;
 use super::host::{Host, TIMER_SLEEP_MAX, WALL_SLEEP_MAX};
 use super::store::Store;
 use crate::core::job::{ClaimedJob, Stamps};
@@ -231,10 +230,7 @@ impl<S: Store, H: Host> Queue<S, H> {
                 Some(wait) => wait.min(WALL_SLEEP_MAX),
                 None => TIMER_SLEEP_MAX,
             };
-            let mut sleep = pin!(shared.host.sleep(nap));
-            let mut woken = pin!(listener.woken());
-            let (mut stopped, mut closed) = (pin!(stop.wait()), pin!(shared.closed.wait()));
-            first_of([stopped.as_mut(), closed.as_mut(), woken.as_mut(), sleep.as_mut()]).await;
+            self.engine.rest(nap, &listener, stop).await;
         }
     }
 }

@@ -1,10 +1,9 @@
 //! Registering schedules, and the runner that fires them.
 
-use std::pin::pin;
 use std::rc::Rc;
 
 use super::engine::Engine;
-use super::flag::{StopToken, first_of};
+use super::flag::StopToken;
 use super::host::Host;
 use super::store::Store;
 use crate::core::lock::Release;
@@ -118,10 +117,7 @@ impl<S: Store, H: Host> Engine<S, H> {
             }
             // What was due has been fired. A boundary still not ahead lies at the end of the clock's range.
             let boundary = turn.next_fire_at.filter(|at| *at > turn.now).map_or(RENEW_EVERY, |at| at.since(turn.now));
-            let mut sleep = pin!(shared.host.sleep(boundary.min(RENEW_EVERY)));
-            let mut woken = pin!(listener.woken());
-            let (mut stopped, mut closed) = (pin!(stop.wait()), pin!(shared.closed.wait()));
-            first_of([stopped.as_mut(), closed.as_mut(), woken.as_mut(), sleep.as_mut()]).await;
+            self.rest(boundary.min(RENEW_EVERY), &listener, stop).await;
         }
         Ok(())
     }
