@@ -1,5 +1,6 @@
 // pkg/dist: the entries bundled for each platform, the engine beside them, and the types.
 
+import { createHash } from "node:crypto"
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { basename, dirname, join, relative } from "node:path"
 import { encodeEngine } from "./engine-text.mjs"
@@ -19,17 +20,17 @@ const INPUTS = [
   ...SCRIPTS
 ]
 
-const ESM_ENTRIES = ["core", "index", "workerd", "slim", "url", "testing"]
-const CJS_ENTRIES = { core: "core", index: "index.node", "engine-text": "engine-text", slim: "slim", url: "url.node", testing: "testing" }
-// In Node the ESM entry re-exports the CommonJS file, so that `import` and `require` share one instance.
-const NODE_ENTRIES = ["index", "slim", "url", "testing"]
+// Each file of pkg/dist, and the module in js/entries that it is made of.
+const ESM_FILES = { "core.mjs": "core", "index.mjs": "index", "workerd.mjs": "workerd", "slim.mjs": "slim", "url.mjs": "url", "testing.mjs": "testing" }
+const NODE_FILES = { "index.node.mjs": "index.node", "engine-text.node.mjs": "engine-text", "slim.node.mjs": "slim", "url.node.mjs": "url.node", "testing.node.mjs": "testing" }
+const CJS_FILES = { "index.cjs": "index.require", "engine-text.cjs": "engine-text", "slim.cjs": "slim", "url.cjs": "url.require", "testing.cjs": "testing" }
 const TYPED_ENTRIES = ["index", "slim", "url", "testing"]
 
 // The oldest that have the wasm features which the compiler uses, reference types above all. All have private fields,
 // whose lowering would cost size and speed.
 const TARGET = ["chrome96", "firefox90", "safari15", "node18"]
 
-// Of these there may be one copy only in each format, in the core file: they have state, or a class to compare by.
+// Of these there may be one copy only, in the core file: they have state, or a class to compare by.
 const SHARED = ["errors", "load", "store"].map((name) => join(root, "js", `${name}.ts`))
 
 // Node prints the line that an uncaught error came from: it is not to be all of the file.
@@ -77,48 +78,64 @@ export function buildPanicPackage() {
 }
 
 async function bundles() {
-  const names = {}
-  for (const entry of ESM_ENTRIES) {
-    const outfile = join(root, OUT, `${entry}.mjs`)
-    const { metafile } = await bundle({ ...from(entry), format: "esm", plugins: plugins("mjs", entry), outfile })
-    names[entry] = metafile.outputs[relative(root, outfile)].exports
+  const define = { ENGINE_LENGTH: String(statSync(join(root, "target/engine/engine.wasm")).size) }
+  for (const [file, entry] of Object.entries(ESM_FILES)) {
+    await bundle({ ...from(entry), format: "esm", plugins: plugins("core.mjs", entry), outfile: out(file) })
   }
-  for (const [entry, source] of Object.entries(CJS_ENTRIES)) {
-    // Only for `node` does esbuild write the list of names by which Node finds the exports of CommonJS.
-    const define = { ENGINE_LENGTH: String(statSync(join(root, "target/engine/engine.wasm")).size) }
-    const options = { format: "cjs", platform: "node", plugins: plugins("cjs", entry), define }
-    await bundle({ ...from(source), ...options, outfile: join(root, OUT, `${entry}.cjs`) })
+  await nodeCores()
+  for (const [file, entry] of Object.entries(NODE_FILES)) {
+    await bundle({ ...from(entry), format: "esm", platform: "node", plugins: plugins("core.node.mjs", entry), define, outfile: out(file) })
   }
-  for (const entry of NODE_ENTRIES) {
-    writeFileSync(join(root, OUT, `${entry}.node.mjs`), `export { ${names[entry].join(", ")} } from "./${entry}.cjs"\n`)
+  for (const [file, entry] of Object.entries(CJS_FILES)) {
+    await bundle({ ...from(entry), format: "cjs", platform: "node", plugins: plugins("core.cjs", entry), define, outfile: out(file) })
   }
   const script = { format: "iife", globalName: "alkstore", plugins: [engineFrom("target/engine")] }
-  await bundle({ ...from("index"), ...script, outfile: join(root, OUT, "alkstore.iife.js") })
+  await bundle({ ...from("index"), ...script, outfile: out("alkstore.iife.js") })
+}
+
+// In Node `import` and `require` load files of their own and share one core all the same: whichever comes first makes
+// it and leaves it where the other one finds it. (An ESM file that re-exports a CommonJS one costs a cold start a
+// quarter of its time.)
+async function nodeCores() {
+  const { metafile } = await bundle({ ...from("core"), format: "esm", plugins: plugins("", "core"), outfile: out("core.node.mjs") })
+  const names = metafile.outputs[relative(root, out("core.node.mjs"))].exports
+  await bundle({ ...from("core"), format: "cjs", plugins: plugins("", "core"), outfile: out("core.cjs") })
+  const body = readFileSync(out("core.cjs"), "utf8")
+  const engine = readFileSync(join(root, "target/engine/engine.wasm"))
+  const build = createHash("sha256").update(body).update(engine).digest("hex").slice(0, 16)
+  const core = `globalThis[Symbol.for("alkstore-wasm ${build}")]??=(module=>{${body}
+return module.exports})({exports:{}})`
+  writeFileSync(out("core.cjs"), `module.exports=${core}\n`)
+  writeFileSync(out("core.node.mjs"), `const core=${core}\nexport const{${names.join(",")}}=core\n`)
+}
+
+function out(file) {
+  return join(root, OUT, file)
 }
 
 function from(entry) {
   return { entryPoints: [join(root, "js/entries", `${entry}.ts`)] }
 }
 
-function plugins(extension, entry) {
-  return entry === "core" ? [engineFrom("target/engine")] : [sharedCore(extension), engineFrom("target/engine")]
+function plugins(core, entry) {
+  return entry === "core" ? [engineFrom("target/engine")] : [sharedCore(core), engineFrom("target/engine")]
 }
 
 async function bundle(options) {
   const { build } = await import("esbuild")
   const common = { absWorkingDir: root, bundle: true, platform: "neutral", target: TARGET, minify: true }
   // Not with the engine's text inside, which would be broken into lines as well.
-  const lineLimit = /(core|testing|slim|url)\.[cm]js$/.test(options.outfile) ? LINE_MAX : 0
+  const lineLimit = /(core|testing|slim|url)(\.node)?\.[cm]js$/.test(options.outfile) ? LINE_MAX : 0
   return build({ ...common, ...options, lineLimit, metafile: true, logLevel: "error" })
 }
 
-function sharedCore(extension) {
+function sharedCore(core) {
   return {
     name: "shared-core",
     setup({ onResolve }) {
       onResolve({ filter: /^\.{1,2}\// }, ({ path, resolveDir }) => {
         const file = join(resolveDir, path).replace(/\.js$/, ".ts")
-        return SHARED.includes(file) ? { path: `./core.${extension}`, external: true } : undefined
+        return SHARED.includes(file) ? { path: `./${core}`, external: true } : undefined
       })
     }
   }
@@ -134,6 +151,8 @@ function engineFrom(folder) {
       })
       onResolve({ filter: /\/target\/engine\/glue\.js$/ }, () => ({ path: join(root, folder, "glue.js") }))
       onResolve({ filter: /^\.\/engine(\.wasm|-text\.cjs)$/ }, ({ path }) => ({ path, external: true }))
+      // Loaded only where it is needed; anywhere else one bundles the other.
+      onResolve({ filter: /^\.\/engine-text\.js$/ }, () => ({ path: "./engine-text.node.mjs", external: true }))
     }
   }
 }

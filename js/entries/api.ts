@@ -14,11 +14,7 @@ export type * from "../types.js"
  * Rejects with `InvalidArgument` for a wrong or unknown option, and with `Unavailable` if the engine cannot start: the
  * message says why and what to do, and opening again tries again.
  */
-export function open(options?: OpenOptions | null): Promise<Store> {
-  return openStore(options)
-}
+export const open: (options?: OpenOptions | null) => Promise<Store> = openStore
 
 /** A storage in memory, gone with the process. Stores opened on the same one share its state. */
-export function memory(): StorageAdapter {
-  return makeMemory()
-}
+export const memory: () => StorageAdapter = makeMemory

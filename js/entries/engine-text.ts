@@ -1,5 +1,4 @@
-// The engine as text in a file of its own, for `index.node.ts`: Node looks through every character of a CommonJS file
-// that is imported, for the names of its exports, and this one is only required.
+// The engine as text in a file of its own, for the entries that read engine.wasm if they can.
 
 import text from "alkstore:engine-text"
 import { decodeEngine } from "../engine-text.js"

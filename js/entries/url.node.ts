@@ -1,11 +1,10 @@
-// `/url` for Node, which cannot fetch a file's address: the file is read. Built as CommonJS only.
+// `/url` in Node, for `import`: Node cannot fetch a file's address, so the file is read.
 
 import { readFile } from "node:fs/promises"
-import { join } from "node:path"
 import type { InitInput } from "../init-input.js"
 import { init as load, setSource } from "../load.js"
 
-setSource(() => readFile(join(__dirname, "engine.wasm")))
+setSource(() => readFile(new URL("./engine.wasm", import.meta.url)))
 
 export function init(input?: InitInput): Promise<void> {
   return load(input)

@@ -1,0 +1,15 @@
+// `/url` as CommonJS, for `require`.
+
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import type { InitInput } from "../init-input.js"
+import { init as load, setSource } from "../load.js"
+
+setSource(() => readFile(join(__dirname, "engine.wasm")))
+
+export function init(input?: InitInput): Promise<void> {
+  return load(input)
+}
+
+export * from "./api.js"
+export type * from "../init-input.js"
