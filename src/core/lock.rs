@@ -59,10 +59,11 @@ impl TryLock {
 }
 
 impl<P> Script<P> for TryLock {
+    fn opening(&mut self) -> Option<Scope> {
+        Some(Scope::Lock { name: self.name.clone() })
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if !view.answered() {
-            return Step::Ask(Scope::Lock { name: self.name.clone() });
-        }
         match view.lock.take().filter(|row| row.is_held(view.now())) {
             Some(row) => self.granted = row.owner == self.owner,
             None => {
@@ -99,10 +100,11 @@ impl Renew {
 }
 
 impl<P> Script<P> for Renew {
+    fn opening(&mut self) -> Option<Scope> {
+        Some(Scope::Lock { name: self.name.clone() })
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if !view.answered() {
-            return Step::Ask(Scope::Lock { name: self.name.clone() });
-        }
         let now = view.now();
         self.renewed = view.lock.take().is_some_and(|row| row.is_held(now) && row.owner == self.owner);
         if self.renewed {
@@ -132,10 +134,11 @@ impl Release {
 }
 
 impl<P> Script<P> for Release {
+    fn opening(&mut self) -> Option<Scope> {
+        Some(Scope::Lock { name: self.name.clone() })
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if !view.answered() {
-            return Step::Ask(Scope::Lock { name: self.name.clone() });
-        }
         self.released = view.lock.take().is_some_and(|row| row.owner == self.owner);
         if self.released {
             view.changes.push(Change::RemoveLock(self.name.clone()));

@@ -120,13 +120,11 @@ impl<P> Upsert<P> {
 }
 
 impl<P> Script<P> for Upsert<P> {
+    fn opening(&mut self) -> Option<Scope> {
+        self.row.as_ref().map(|row| Scope::Schedule { name: row.name.clone() })
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if !view.answered() {
-            return match &self.row {
-                Some(row) => Step::Ask(Scope::Schedule { name: row.name.clone() }),
-                None => Step::Done,
-            };
-        }
         let Some(mut row) = self.row.take() else { return Step::Done };
         let now = view.now();
         match view.schedules.pop().filter(|old| old.spec == row.spec) {
@@ -164,10 +162,11 @@ impl Unschedule {
 }
 
 impl<P> Script<P> for Unschedule {
+    fn opening(&mut self) -> Option<Scope> {
+        Some(Scope::Schedule { name: self.name.clone() })
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if !view.answered() {
-            return Step::Ask(Scope::Schedule { name: self.name.clone() });
-        }
         self.found = view.schedules.pop().is_some();
         if self.found {
             view.changes.push(Change::RemoveSchedule(self.name.clone()));
@@ -191,10 +190,11 @@ impl<P> Default for ListSchedules<P> {
 }
 
 impl<P> Script<P> for ListSchedules<P> {
+    fn opening(&mut self) -> Option<Scope> {
+        Some(Scope::Schedules)
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if !view.answered() {
-            return Step::Ask(Scope::Schedules);
-        }
         self.schedules.append(&mut view.schedules);
         Step::Done
     }
@@ -231,14 +231,15 @@ impl Lead {
 }
 
 impl<P: Clone> Script<P> for Lead {
+    fn opening(&mut self) -> Option<Scope> {
+        Some(Scope::Lock { name: Name::internal(LEADER_LOCK) })
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
         let now = view.now();
-        if !view.answered() {
-            self.now = now;
-            return Step::Ask(Scope::Lock { name: Name::internal(LEADER_LOCK) });
-        }
         match self.phase {
             Phase::Lease => {
+                self.now = now;
                 let held = view.lock.take().filter(|row| row.is_held(now));
                 if held.is_some_and(|row| row.owner != self.owner) {
                     return Step::Done;

@@ -5,10 +5,16 @@ use super::view::View;
 
 /// One operation: asks for rows, then decides. Its outcome stays in itself.
 ///
-/// A storage calls [`step`](Script::step) until it answers [`Step::Done`], answering each
-/// [`Step::Ask`] in the view; [`View::answered`] is false at the first call. Changes written to the
-/// view reach the next answer, so a script refuses before its first write, never after it.
+/// A storage answers the [`opening`](Script::opening) question, if there is one, in the view, then
+/// calls [`step`](Script::step) until it answers [`Step::Done`], answering each [`Step::Ask`]. Changes
+/// written to the view reach the next answer, so a script refuses before its first write, never after it.
 pub trait Script<P> {
+    /// The first question: known before the instant of the operation is, so that a storage can ask
+    /// for these rows together with its own. Called once, before anything else.
+    fn opening(&mut self) -> Option<Scope> {
+        None
+    }
+
     /// Goes on with what the view holds. Must not block, call out or read a clock.
     fn step(&mut self, view: &mut View<P>) -> Step;
 }

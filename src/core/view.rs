@@ -50,7 +50,6 @@ pub enum Topic {
 #[derive(Debug)]
 pub struct View<P> {
     now: Timestamp,
-    answered: bool,
     /// What the storage remembers as a whole. A storage writes it back if it differs.
     pub meta: Meta,
     /// Jobs, as the scope says.
@@ -79,7 +78,6 @@ impl<P> Default for View<P> {
     fn default() -> Self {
         Self {
             now: Timestamp::default(),
-            answered: false,
             meta: Meta::default(),
             jobs: Vec::new(),
             payloads: Vec::new(),
@@ -100,18 +98,12 @@ impl<P> View<P> {
     pub fn begin(&mut self, now: Timestamp, meta: Meta) {
         self.now = now;
         self.meta = meta;
-        self.answered = false;
         self.changes.clear();
-        self.clear_answer();
+        self.begin_answer();
     }
 
     /// For the storage: makes room for the next answer.
     pub fn begin_answer(&mut self) {
-        self.clear_answer();
-        self.answered = true;
-    }
-
-    fn clear_answer(&mut self) {
         self.jobs.clear();
         self.payloads.clear();
         self.spent.clear();
@@ -124,11 +116,6 @@ impl<P> View<P> {
     /// The operation's one reading of the clock.
     pub const fn now(&self) -> Timestamp {
         self.now
-    }
-
-    /// Whether a question of this script has been answered yet.
-    pub const fn answered(&self) -> bool {
-        self.answered
     }
 
     /// The id of a new job. Once taken it is never given again.

@@ -86,11 +86,18 @@ impl<P: Clone> MemoryStore<P> {
     fn run(&self, script: &mut dyn Script<P>, now: Timestamp, view: &mut View<P>) {
         let meta = self.inner.rows.borrow_mut().observe(now);
         view.begin(now, meta);
-        while let Step::Ask(scope) = script.step(view) {
-            let mut rows = self.inner.rows.borrow_mut();
-            rows.apply(view);
-            view.begin_answer();
-            rows.answer(scope, view);
+        let mut question = script.opening();
+        loop {
+            if let Some(scope) = question {
+                let mut rows = self.inner.rows.borrow_mut();
+                rows.apply(view);
+                view.begin_answer();
+                rows.answer(scope, view);
+            }
+            match script.step(view) {
+                Step::Ask(scope) => question = Some(scope),
+                Step::Done => break,
+            }
         }
         self.inner.rows.borrow_mut().apply(view);
     }

@@ -73,6 +73,7 @@ struct Run<S> {
     view: View<JsValue>,
     schedules: Vec<ScheduleRow<JsValue>>,
     asked: Option<Scope>,
+    opened: bool,
 }
 
 impl<S: Script<JsValue>> Run<S> {
@@ -86,7 +87,9 @@ impl<S: Script<JsValue>> Run<S> {
                 other => panic!("not asked here: {other:?}"),
             }
         }
-        let step = self.script.step(&mut self.view);
+        let opened = std::mem::replace(&mut self.opened, true);
+        let opening = if opened { None } else { self.script.opening() };
+        let step = opening.map_or_else(|| self.script.step(&mut self.view), Step::Ask);
         let put: Array = self.view.changes.drain(..).map(|change| row(&change)).collect();
         let next = js_sys::Object::new();
         Reflect::set(&next, &"put".into(), &put).unwrap();
@@ -142,7 +145,7 @@ async fn run<S: Script<JsValue> + 'static>(
     let mut view = View::default();
     view.tally = Tally::default();
     view.begin(Timestamp::from_millis(NOW), Meta::default());
-    let state = Rc::new(RefCell::new(Run { script, view, schedules, asked: None }));
+    let state = Rc::new(RefCell::new(Run { script, view, schedules, asked: None, opened: false }));
     let stepping = Rc::clone(&state);
     let step = Closure::<dyn FnMut(JsValue) -> JsValue>::new(move |rows| stepping.borrow_mut().step(&rows));
     let ended = JsFuture::from(transact(db, hops, abort, step.as_ref().unchecked_ref())).await.unwrap();

@@ -25,10 +25,11 @@ impl Ack {
 }
 
 impl<P> Script<P> for Ack {
+    fn opening(&mut self) -> Option<Scope> {
+        Some(claimed(&self.claim))
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if !view.answered() {
-            return Step::Ask(claimed(&self.claim));
-        }
         self.landed = take_held(view, &self.claim).is_some();
         if self.landed {
             view.remove(&self.claim.queue, self.claim.id);
@@ -56,10 +57,11 @@ impl AckBatch {
 }
 
 impl<P> Script<P> for AckBatch {
+    fn opening(&mut self) -> Option<Scope> {
+        Some(Scope::Jobs { queue: self.queue.clone(), ids: std::mem::take(&mut self.ids) })
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if !view.answered() {
-            return Step::Ask(Scope::Jobs { queue: self.queue.clone(), ids: std::mem::take(&mut self.ids) });
-        }
         while let Some(job) = view.jobs.pop() {
             if job.is_leased(view.now()) {
                 view.remove(&self.queue, job.id);

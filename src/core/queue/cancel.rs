@@ -25,10 +25,11 @@ impl Cancel {
 }
 
 impl<P> Script<P> for Cancel {
+    fn opening(&mut self) -> Option<Scope> {
+        Some(Scope::Job { queue: self.queue.clone(), id: self.id, payload: false })
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if !view.answered() {
-            return Step::Ask(Scope::Job { queue: self.queue.clone(), id: self.id, payload: false });
-        }
         self.cancelled = view.jobs.pop().is_some_and(|job| job.state != State::Dead);
         if self.cancelled {
             view.remove(&self.queue, self.id);

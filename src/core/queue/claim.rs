@@ -33,13 +33,11 @@ impl<P> ClaimJobs<P> {
 }
 
 impl<P> Script<P> for ClaimJobs<P> {
+    fn opening(&mut self) -> Option<Scope> {
+        (self.n > 0).then(|| Scope::Head { queue: self.queue.clone(), n: self.n })
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if self.n == 0 {
-            return Step::Done;
-        }
-        if !view.answered() {
-            return Step::Ask(Scope::Head { queue: self.queue.clone(), n: self.n });
-        }
         let now = view.now();
         while let Some(mut job) = view.spent.pop() {
             Rc::make_mut(&mut job).bury(MAX_ATTEMPTS_EXCEEDED.into(), now);

@@ -37,10 +37,11 @@ impl Redrive {
 }
 
 impl<P> Script<P> for Redrive {
+    fn opening(&mut self) -> Option<Scope> {
+        Some(dead_letters(&self.queue, &mut self.ids))
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if !view.answered() {
-            return Step::Ask(dead_letters(&self.queue, &mut self.ids));
-        }
         let now = view.now();
         while let Some(mut row) = view.jobs.pop() {
             if row.state != State::Dead {
@@ -82,10 +83,11 @@ impl Purge {
 }
 
 impl<P> Script<P> for Purge {
+    fn opening(&mut self) -> Option<Scope> {
+        Some(dead_letters(&self.queue, &mut self.ids))
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if !view.answered() {
-            return Step::Ask(dead_letters(&self.queue, &mut self.ids));
-        }
         while let Some(job) = view.jobs.pop() {
             if job.state == State::Dead {
                 view.remove(&self.queue, job.id);

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use crate::core::job::Claim;
+use crate::core::scope::Scope;
 use crate::core::script::{Script, Step};
 use crate::core::view::View;
 
@@ -30,10 +31,11 @@ impl Fail {
 }
 
 impl<P> Script<P> for Fail {
+    fn opening(&mut self) -> Option<Scope> {
+        Some(claimed(&self.claim))
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if !view.answered() {
-            return Step::Ask(claimed(&self.claim));
-        }
         let Some(mut job) = take_held(view, &self.claim) else { return Step::Done };
         Rc::make_mut(&mut job).bury(self.error.take().unwrap_or_else(|| FAILED.into()), view.now());
         view.update(job);

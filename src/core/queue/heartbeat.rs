@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use crate::core::job::Claim;
+use crate::core::scope::Scope;
 use crate::core::script::{Script, Step};
 use crate::core::time::Duration;
 use crate::core::view::View;
@@ -29,10 +30,11 @@ impl Heartbeat {
 }
 
 impl<P> Script<P> for Heartbeat {
+    fn opening(&mut self) -> Option<Scope> {
+        Some(claimed(&self.claim))
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if !view.answered() {
-            return Step::Ask(claimed(&self.claim));
-        }
         let Some(mut job) = take_held(view, &self.claim) else { return Step::Done };
         Rc::make_mut(&mut job).claim_expires_at = Some(view.now().plus(self.extend));
         // The lease may end sooner than before.

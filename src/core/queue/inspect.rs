@@ -47,10 +47,11 @@ impl<P> Get<P> {
 }
 
 impl<P> Script<P> for Get<P> {
+    fn opening(&mut self) -> Option<Scope> {
+        Some(Scope::Job { queue: self.queue.clone(), id: self.id, payload: true })
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if !view.answered() {
-            return Step::Ask(Scope::Job { queue: self.queue.clone(), id: self.id, payload: true });
-        }
         self.found = view.jobs.pop().zip(view.payloads.pop());
         Step::Done
     }
@@ -79,11 +80,12 @@ impl<P> List<P> {
 }
 
 impl<P> Script<P> for List<P> {
+    fn opening(&mut self) -> Option<Scope> {
+        let Self { state, after, limit, .. } = *self;
+        Some(Scope::Page { queue: self.queue.clone(), state, after, limit })
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if !view.answered() {
-            let Self { state, after, limit, .. } = *self;
-            return Step::Ask(Scope::Page { queue: self.queue.clone(), state, after, limit });
-        }
         self.page = view.jobs.drain(..).zip(view.payloads.drain(..)).collect();
         Step::Done
     }
@@ -106,10 +108,11 @@ impl Stats {
 }
 
 impl<P> Script<P> for Stats {
+    fn opening(&mut self) -> Option<Scope> {
+        Some(Scope::Tally { queue: self.queue.clone() })
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if !view.answered() {
-            return Step::Ask(Scope::Tally { queue: self.queue.clone() });
-        }
         self.tally = view.tally;
         if self.tally.ready > 0 {
             self.tally.next_deadline = Some(view.now());
@@ -137,10 +140,11 @@ impl NextClaim {
 }
 
 impl<P> Script<P> for NextClaim {
+    fn opening(&mut self) -> Option<Scope> {
+        Some(Scope::Deadline { queue: self.queue.clone() })
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if !view.answered() {
-            return Step::Ask(Scope::Deadline { queue: self.queue.clone() });
-        }
         self.now = view.now();
         self.deadline = Deadline::from_instant(view.deadline, self.now);
         Step::Done

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::core::backoff::retry_delay;
 use crate::core::job::Claim;
+use crate::core::scope::Scope;
 use crate::core::script::{Script, Step};
 use crate::core::time::Duration;
 use crate::core::view::View;
@@ -34,10 +35,11 @@ impl Retry {
 }
 
 impl<P> Script<P> for Retry {
+    fn opening(&mut self) -> Option<Scope> {
+        Some(claimed(&self.claim))
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if !view.answered() {
-            return Step::Ask(claimed(&self.claim));
-        }
         let Some(mut row) = take_held(view, &self.claim) else { return Step::Done };
         let (job, now) = (Rc::make_mut(&mut row), view.now());
         if job.attempts < job.stamps.max_attempts {

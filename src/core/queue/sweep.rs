@@ -27,10 +27,11 @@ impl Sweep {
 }
 
 impl<P> Script<P> for Sweep {
+    fn opening(&mut self) -> Option<Scope> {
+        Some(Scope::Overdue { queue: self.queue.clone() })
+    }
+
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if !view.answered() {
-            return Step::Ask(Scope::Overdue { queue: self.queue.clone() });
-        }
         let now = view.now();
         let mut deleted = std::mem::take(&mut view.aged);
         while let Some(mut job) = view.jobs.pop() {
