@@ -92,7 +92,8 @@ export function ids(argument: string, value: unknown): Float64Array {
     // A getter threw, or the Proxy was revoked: no array.
   }
   if (list === null) throw invalid(argument, value, "an array of ids")
-  return Float64Array.from(list, (id, at) => count(`${argument}[${at}]`, id))
+  const checked = list.map((id, at) => count(`${argument}[${at}]`, id))
+  return Float64Array.from(new Set(checked)).sort()
 }
 
 /** The same, where none at all means every job. */
@@ -161,6 +162,8 @@ export interface EnqueueNumbers {
   priority: number
   maxAttempts: number
   expires: number
+  /** The caller's own, for the storage to check; `undefined` where there is none. */
+  transaction: unknown
 }
 
 const NO_ENQUEUE_OPTIONS: EnqueueNumbers = {
@@ -168,7 +171,8 @@ const NO_ENQUEUE_OPTIONS: EnqueueNumbers = {
   runAt: absent,
   priority: absent,
   maxAttempts: absent,
-  expires: absent
+  expires: absent,
+  transaction: undefined
 }
 
 const ENQUEUE_KINDS: Record<keyof EnqueueOptions, Kind> = {
@@ -177,20 +181,19 @@ const ENQUEUE_KINDS: Record<keyof EnqueueOptions, Kind> = {
   priority: count,
   maxAttempts: count,
   expires: duration,
-  transaction: (name, value) => {
-    throw invalid(name, value, "absent: this storage has no transactions of the caller's own")
-  }
+  transaction: (_, value) => value
 }
 
 export function enqueueOptions(given: unknown): EnqueueNumbers {
   if (given === undefined || given === null) return NO_ENQUEUE_OPTIONS
-  const { delay, runAt, priority, maxAttempts, expires } = options("options", given, ENQUEUE_KINDS)
+  const { delay, runAt, priority, maxAttempts, expires, transaction } = options("options", given, ENQUEUE_KINDS)
   return {
     delay: or(delay),
     runAt: or(runAt),
     priority: or(priority),
     maxAttempts: or(maxAttempts),
-    expires: or(expires)
+    expires: or(expires),
+    transaction
   }
 }
 

@@ -22,7 +22,7 @@ function clone(value: unknown): unknown {
   try {
     return structuredCloneOf(value)
   } catch (cause) {
-    throw new AlkstoreError("Codec", `the payload cannot be copied by structured clone: ${show(cause)}`, { cause })
+    throw notCopied("copied by structured clone", value, structuredCloneOf, cause)
   }
 }
 
@@ -31,6 +31,61 @@ function clone(value: unknown): unknown {
 function structuredCloneOf(value: unknown): unknown {
   const v8 = typeof structuredClone === "function" ? undefined : globalThis.process?.getBuiltinModule?.("node:v8")
   return v8 === undefined ? structuredClone(value) : v8.deserialize(v8.serialize(value))
+}
+
+/** The error for a payload that `copy` has thrown `cause` for. It names the part that is at fault, if one alone is. */
+export function notCopied(
+  how: string,
+  payload: unknown,
+  copy: (part: unknown) => unknown,
+  cause: unknown
+): AlkstoreError {
+  const culprit = findCulprit(payload, copy) ?? show(cause)
+  return new AlkstoreError("Codec", `the payload cannot be ${how}: ${culprit}`, { cause })
+}
+
+// Looks where structured clone looks, each object once. What is no container is tried alone.
+function findCulprit(payload: unknown, copy: (part: unknown) => unknown): string | null {
+  const seen = new Set<unknown>()
+  const todo: [path: string, part: unknown][] = [["payload", payload]]
+  for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
+    const [path, part] = next
+    if (isOwnCopy(part) || seen.has(part)) continue
+    seen.add(part)
+    try {
+      const inside = partsOf(path, part)
+      if (inside.length === 0) copy(part)
+      for (const child of inside.reverse()) todo.push(child)
+    } catch {
+      return `${path} is ${kindOf(part)}`
+    }
+  }
+  return null
+}
+
+function partsOf(path: string, part: unknown): [path: string, part: unknown][] {
+  if (part instanceof Map) {
+    return [...part].flatMap(([key, value]) => [[`a key of ${path}`, key], [`${path}.get(${show(key)})`, value]])
+  }
+  if (part instanceof Set) return [...part].map((value) => [`a value in ${path}`, value])
+  if (!["[object Object]", "[object Array]"].includes(Object.prototype.toString.call(part))) return []
+  const step = (key: string): string => {
+    if (Array.isArray(part) && /^\d+$/.test(key)) return `[${key}]`
+    return IDENTIFIER.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
+  }
+  return Object.keys(part as object).map((key) => [path + step(key), (part as Record<string, unknown>)[key]])
+}
+
+const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u
+
+function kindOf(part: unknown): string {
+  if (typeof part !== "object") return `a ${typeof part}`
+  try {
+    const kind = Object.prototype.toString.call(part).slice("[object ".length, -1)
+    return kind === "Object" ? "an object that cannot be read" : `${/^[AEIOU]/.test(kind) ? "an" : "a"} ${kind}`
+  } catch {
+    return "an object that cannot be read"
+  }
 }
 
 const NOT_A_TREE = Symbol("not a tree")

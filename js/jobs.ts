@@ -1,18 +1,11 @@
 // Jobs as users hold them: plain fields, and for a claimed one the operations of its claim.
 
 import { duration } from "./arguments.js"
-import { copyOut } from "./codec.js"
 import { errorText } from "./error-text.js"
 import type { QueueHandle } from "./queue.js"
 import type { ClaimedJob, Duration, Job, JobState } from "./types.js"
 
 const orNull = (value: number): number | null => (Number.isNaN(value) ? null : value)
-
-/** A job that was read, with a copy of its payload: what the engine gives is what it keeps. */
-export function copied<P>(job: Job<P> | null): Job<P> | null {
-  if (job !== null) (job as { payload: P }).payload = copyOut(job.payload)
-  return job
-}
 
 /** Called by the engine, which must not be left by an exception: the arguments are a job's columns, NaN where there is nothing. */
 export function readJob(
@@ -120,12 +113,12 @@ export class Claimed implements ClaimedJob {
     this.#claim = claim
   }
 
-  /** Completes a job that the engine has just made: with what the handle knows, and a copy of the payload. */
+  /** Completes a job that the engine has just made: with what the handle knows, and a payload to hand out. */
   static adopt(job: Claimed, handle: QueueHandle, workerId: string): Claimed {
     const open = job as { -readonly [K in "queue" | "workerId" | "payload"]: Claimed[K] }
     open.queue = handle.queueName
     open.workerId = workerId
-    open.payload = copyOut(job.payload)
+    open.payload = handle.copyOut(job.payload)
     job.#handle = handle
     return job
   }
@@ -137,16 +130,16 @@ export class Claimed implements ClaimedJob {
   async retry(error?: unknown, delay?: Duration | null): Promise<boolean> {
     const ms = delay === undefined || delay === null ? Number.NaN : duration("delay", delay)
     const text = errorText(error)
-    return this.#handle.settle((inner) => inner.retry(this.id, this.#claim, text, ms))
+    return this.#handle.call(this.#handle.op.Retry, this.id, this.#claim, ms, text)
   }
 
   async fail(error?: unknown): Promise<boolean> {
     const text = errorText(error)
-    return this.#handle.settle((inner) => inner.fail(this.id, this.#claim, text))
+    return this.#handle.call(this.#handle.op.Fail, this.id, this.#claim, undefined, text)
   }
 
   async heartbeat(extend: Duration): Promise<boolean> {
     const ms = duration("extend", extend)
-    return this.#handle.settle((inner) => inner.heartbeat(this.id, this.#claim, ms))
+    return this.#handle.call(this.#handle.op.Heartbeat, this.id, this.#claim, ms)
   }
 }

@@ -1,31 +1,30 @@
 // A store's connection to the instance of the engine that it was opened on.
 
-import type { Argument, Stop, Store as InnerStore } from "../target/engine/bindgen/alkstore.js"
+import type { Stop, Store as InnerStore } from "../target/engine/bindgen/alkstore.js"
 import { invalid, nameArgument } from "./arguments.js"
+import { copyIn, copyOut } from "./codec.js"
+import type { JoinedTransaction } from "./keyed.js"
 import { type Engine, whileAlive } from "./load.js"
+import type { Hold } from "./storage.js"
+import type { Job } from "./types.js"
 
 export class Live {
   readonly engine: Engine
   readonly inner: InnerStore
+  readonly storage: Hold
   /** The loops that each signal stops: one listener serves all of them. */
   readonly #watched = new Map<AbortSignal, { readonly stops: Set<Stop>; readonly onAbort: () => void }>()
 
-  constructor(engine: Engine, inner: InnerStore) {
+  constructor(engine: Engine, inner: InnerStore, storage: Hold) {
     this.engine = engine
     this.inner = inner
+    this.storage = storage
   }
 
-  /** A name that users share, checked ahead of the arguments that come after it. */
-  sharedName(argument: Argument, value: unknown): string {
-    const name = nameArgument(argument, value)
-    this.inner.check_shared(name, argument)
-    return name
-  }
-
-  /** The name of a worker or an owner, checked likewise. */
-  localName(argument: Argument, value: unknown): string {
-    const name = nameArgument(argument, value)
-    this.inner.check_local(name, argument)
+  /** A name, checked ahead of the arguments that come after it. */
+  checkedName(argument: "Name" | "Queue" | "Outbox" | "Owner" | "WorkerId", value: unknown): string {
+    const name = nameArgument(argument.replace(/^./, (first) => first.toLowerCase()), value)
+    this.inner.check(this.engine.glue.Argument[argument], name)
     return name
   }
 
@@ -34,9 +33,35 @@ export class Live {
     return value instanceof Promise ? whileAlive(this.engine, value) : value
   }
 
+  /** A copy of a payload for the storage to keep. Throws `Codec` for what it cannot keep. */
+  copyIn(payload: unknown): unknown {
+    const copy = copyIn(payload)
+    this.storage.driver?.check(copy)
+    return copy
+  }
+
+  /** What is handed out of what the storage gave: memory gives what it keeps, the others a copy that is nobody's. */
+  copyOut<P>(given: P): P {
+    return this.storage.driver === null ? copyOut(given) : given
+  }
+
+  /** A job that was read, with a payload for whoever asked. */
+  handedOut<P>(job: Job<P> | null): Job<P> | null {
+    if (job !== null) (job as { payload: P }).payload = this.copyOut(job.payload)
+    return job
+  }
+
+  /** The caller's own transaction, checked. */
+  join(transaction: unknown): JoinedTransaction {
+    const { driver } = this.storage
+    if (driver !== null) return driver.join(transaction)
+    throw invalid("transaction", transaction, "absent: this storage has no transactions of the caller's own")
+  }
+
   /** Runs a loop that `signal` stops. No listener stays behind, however the loops end. */
   async untilStopped(signal: unknown, run: (stop: Stop) => unknown): Promise<any> {
     const watched = signalArgument(signal)
+    this.storage.driver?.listen()
     const stop = new this.engine.glue.Stop()
     try {
       if (watched?.aborted) stop.set()

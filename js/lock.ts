@@ -1,6 +1,5 @@
 // The handle of a lock that was granted.
 
-import type { Lock as InnerLock } from "../target/engine/bindgen/alkstore.js"
 import { ttl } from "./arguments.js"
 import { asyncDispose } from "./dispose.js"
 import type { Live } from "./live.js"
@@ -11,20 +10,21 @@ export class LockImpl implements Lock {
 
   readonly name: string
   readonly #live: Live
-  readonly #inner: InnerLock
+  readonly #owner: string
 
-  constructor(live: Live, inner: InnerLock, name: string) {
+  constructor(live: Live, name: string, owner: string) {
     this.name = name
     this.#live = live
-    this.#inner = inner
+    this.#owner = owner
   }
 
   async renew(given: Duration): Promise<boolean> {
-    return this.#live.owed(this.#inner.renew(ttl("ttl", given)))
+    const ms = ttl("ttl", given)
+    return this.#live.owed(this.#live.inner.lock(this.#live.engine.glue.LockOp.Renew, this.name, this.#owner, ms))
   }
 
   async release(): Promise<boolean> {
-    return this.#live.owed(this.#inner.release())
+    return this.#live.owed(this.#live.inner.lock(this.#live.engine.glue.LockOp.Release, this.name, this.#owner, 0))
   }
 
   async [asyncDispose](): Promise<void> {

@@ -1,6 +1,6 @@
 // Handles of queues and outboxes: check, copy, call.
 
-import type { Queue as InnerQueue } from "../target/engine/bindgen/alkstore.js"
+import type { Op, Queue as InnerQueue } from "../target/engine/bindgen/alkstore.js"
 import {
   callback,
   count,
@@ -12,9 +12,8 @@ import {
   nameArgument,
   options
 } from "./arguments.js"
-import { copyIn } from "./codec.js"
 import { thrownText } from "./error-text.js"
-import { Claimed, copied } from "./jobs.js"
+import { Claimed } from "./jobs.js"
 import type { Live } from "./live.js"
 import type { ClaimedJob, EnqueueOptions, Job, ListOptions, Outbox, Queue, QueueStats } from "./types.js"
 
@@ -50,54 +49,68 @@ export class QueueHandle<P = unknown> {
     return this.#queueName
   }
 
+  /** What is handed out of a payload that the engine gave. */
+  copyOut(given: unknown): unknown {
+    return this.#live.copyOut(given)
+  }
+
+  /** The engine's operations. */
+  get op(): typeof Op {
+    return this.#live.engine.glue.Op
+  }
+
   /** Removes a job for the claim that has it. */
   ack(id: number, claim: number): any {
-    return this.#live.owed(this.#inner.ack(id, claim))
+    return this.call(this.op.Ack, id, claim)
   }
 
   /** Calls the engine: its answer, or a promise of it that rejects if the engine ends first. */
-  settle(call: (inner: InnerQueue) => unknown): any {
-    return this.#live.owed(call(this.#inner))
+  call(op: Op, id = Number.NaN, claim = Number.NaN, extra = Number.NaN, text?: string, given?: Float64Array): any {
+    return this.#live.owed(this.#inner.call(op, id, claim, extra, text, given))
   }
 
   async enqueue(payload: P, options?: EnqueueOptions | null): Promise<number> {
-    const { delay, runAt, priority, maxAttempts, expires } = enqueueOptions(options)
-    return this.#live.owed(this.#inner.enqueue(copyIn(payload), delay, runAt, priority, maxAttempts, expires))
+    const { delay, runAt, priority, maxAttempts, expires, transaction } = enqueueOptions(options)
+    // Nothing is awaited on the way to the engine: the caller's transaction is active now, and may not be later.
+    const joined = transaction === undefined ? null : this.#live.join(transaction)
+    const copy = this.#live.copyIn(payload)
+    return this.#live.owed(this.#inner.enqueue(joined, copy, delay, runAt, priority, maxAttempts, expires))
   }
 
   async cancel(id: number): Promise<boolean> {
     count("id", id)
-    return this.settle((inner) => inner.cancel(id))
+    return this.call(this.op.Cancel, id)
   }
 
   async get(id: number): Promise<Job<P> | null> {
     count("id", id)
-    return copied(await this.#live.owed(this.#inner.get(id)))
+    return this.#live.handedOut(await this.call(this.op.Get, id))
   }
 
   async list(given?: ListOptions | null): Promise<Job<P>[]> {
     const read = options("options", given, LIST_KINDS)
-    const { state = "", limit = Number.NaN, after = 0 } = read as { state?: string; limit?: number; after?: number }
-    const page: Job<P>[] = await this.#live.owed(this.#inner.list(state, after, limit))
-    return page.map((job) => copied(job) as Job<P>)
+    const { state, limit, after = 0 } = read as { state?: string; limit?: number; after?: number }
+    const page: Job<P>[] = await this.call(this.op.List, after, undefined, limit, state)
+    return page.map((job) => this.#live.handedOut(job) as Job<P>)
   }
 
   async stats(): Promise<QueueStats> {
-    return this.settle((inner) => inner.stats())
+    const [pending, ready, processing, dead, nextDeadline] = await this.call(this.op.Stats)
+    return { pending, ready, processing, dead, nextDeadline }
   }
 
   async redrive(given?: readonly number[] | null): Promise<number> {
     const chosen = idsOrAll("ids", given)
-    return this.settle((inner) => inner.redrive(chosen))
+    return this.call(this.op.Redrive, undefined, undefined, undefined, undefined, chosen)
   }
 
   async purge(given?: readonly number[] | null): Promise<number> {
     const chosen = idsOrAll("ids", given)
-    return this.settle((inner) => inner.purge(chosen))
+    return this.call(this.op.Purge, undefined, undefined, undefined, undefined, chosen)
   }
 
   async sweepExpired(): Promise<number> {
-    return this.settle((inner) => inner.sweep_expired())
+    return this.call(this.op.SweepExpired)
   }
 
   async wait(signal?: AbortSignal | null): Promise<boolean> {
@@ -109,14 +122,14 @@ export class QueueHandle<P = unknown> {
     this.#claimFor(workerId)
     const adopt = (job: Claimed | null): ClaimedJob<P> | null =>
       job === null ? null : (Claimed.adopt(job, this, workerId) as ClaimedJob<P>)
-    const job = this.#inner.claim_one()
-    return job instanceof Promise ? this.#live.owed(job).then(adopt) : adopt(job)
+    const job = this.call(this.op.ClaimOne)
+    return job instanceof Promise ? job.then(adopt) : adopt(job)
   }
 
   protected async claimMany(workerId: string, n: number): Promise<ClaimedJob<P>[]> {
     this.#claimFor(workerId)
     finite("n", n)
-    const jobs: Claimed[] = await this.#live.owed(this.#inner.claim_batch(n))
+    const jobs: Claimed[] = await this.call(this.op.ClaimBatch, undefined, undefined, n)
     return jobs.map((job) => Claimed.adopt(job, this, workerId) as ClaimedJob<P>)
   }
 
@@ -128,11 +141,11 @@ export class QueueHandle<P = unknown> {
 
   protected async ackMany(given: readonly number[]): Promise<number> {
     const chosen = ids("ids", given)
-    return this.settle((inner) => inner.ack_batch(chosen))
+    return this.call(this.op.AckBatch, undefined, undefined, undefined, undefined, chosen)
   }
 
   protected async deliver(workerId: string, delivery: (job: ClaimedJob<P>) => unknown): Promise<boolean> {
-    this.#live.localName("workerId", workerId)
+    this.#live.checkedName("WorkerId", workerId)
     callback("delivery", delivery)
     // Tells the engine by value how it went: nothing, or the error's text.
     const run = async (job: Claimed): Promise<string | undefined> => {

@@ -1,38 +1,58 @@
-// The storages that `open` takes. Memory lives inside an instance of the engine, and ends with it.
+// The storages that `open` takes, and memory, which lives inside an instance of the engine and ends with it.
 
-import type { Memory as InnerMemory } from "../target/engine/bindgen/alkstore.js"
+import type { Storage as InnerStorage } from "../target/engine/bindgen/alkstore.js"
 import { invalid } from "./arguments.js"
 import { AlkstoreError } from "./errors.js"
+import type { KeyedDriver } from "./keyed.js"
 import type { Engine } from "./load.js"
 import type { StorageAdapter } from "./types.js"
 
-export class MemoryAdapter implements StorageAdapter {
-  readonly kind = "memory"
-  #engine: Engine | null = null
-  #inner: InnerMemory | null = null
+/** One store's hold on its storage. */
+export interface Hold {
+  /** Of a keyed storage. */
+  readonly driver: KeyedDriver | null
+  /** The storage as the engine has it, opened. */
+  attach(engine: Engine): InnerStorage | Promise<InnerStorage>
+  /** The store is closed, or was never opened. Again is nothing. */
+  release(): void
+}
 
-  /** By what only our own have: neither a Proxy nor an heir of one will do. */
-  static is(value: unknown): value is MemoryAdapter {
-    return typeof value === "object" && value !== null && #inner in value
+/** What all storages are, whichever entry makes them. */
+export abstract class Adapter implements StorageAdapter {
+  readonly kind: string
+  readonly #hold: () => Hold
+
+  constructor(kind: string, hold: () => Hold) {
+    this.kind = kind
+    this.#hold = hold
   }
 
-  /** The state, made by the first store that opens it. */
-  static attach(adapter: MemoryAdapter, engine: Engine): InnerMemory {
-    if (adapter.#inner === null) {
-      adapter.#engine = engine
-      adapter.#inner = new engine.glue.Memory()
-    } else if (adapter.#engine !== engine) {
+  /** How a store takes hold of what a user gave as a storage, by what only our own have: a Proxy will not do. */
+  static holdOf(storage: unknown): () => Hold {
+    if (typeof storage === "object" && storage !== null && #hold in storage) return storage.#hold
+    throw invalid("storage", storage, "an adapter such as memory() or indexedDb(name)")
+  }
+}
+
+export class MemoryAdapter extends Adapter {
+  #engine: Engine | null = null
+  #inner: InnerStorage | null = null
+
+  constructor() {
+    super("memory", () => ({ driver: null, attach: (engine) => this.#in(engine), release: () => undefined }))
+  }
+
+  // The state, made by the first store that opens it.
+  #in(engine: Engine): InnerStorage {
+    if (this.#inner === null) {
+      this.#engine = engine
+      this.#inner = engine.glue.Storage.memory()
+    } else if (this.#engine !== engine) {
       throw new AlkstoreError(
         "Panicked",
         "this memory storage was lost with the engine that held it, which stopped at a defect; open a new memory()"
       )
     }
-    return adapter.#inner
+    return this.#inner
   }
-}
-
-/** Checks what a user gave as a storage. */
-export function storageArgument(storage: unknown): (engine: Engine) => InnerMemory {
-  if (!MemoryAdapter.is(storage)) throw invalid("storage", storage, "an adapter such as memory()")
-  return (engine) => MemoryAdapter.attach(storage, engine)
 }

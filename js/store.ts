@@ -1,18 +1,19 @@
 // Opening a store, and the store itself.
 
 import { callback, count, invalid, nameArgument, options, queueOptions, scheduleOptions, ttl } from "./arguments.js"
-import { copyIn } from "./codec.js"
 import { asyncDispose } from "./dispose.js"
+import { AlkstoreError } from "./errors.js"
 import { clockArgument, createHost } from "./host.js"
 import { Live } from "./live.js"
 import { engine as loadEngine } from "./load.js"
 import { LockImpl } from "./lock.js"
 import { memory } from "./memory.js"
 import { OutboxImpl, QueueImpl } from "./queue.js"
-import { storageArgument } from "./storage.js"
+import { Adapter, type Hold } from "./storage.js"
 import { runTransaction } from "./transaction.js"
 import type {
   Clock,
+  Durability,
   Duration,
   Lock,
   OpenOptions,
@@ -30,7 +31,7 @@ import type {
 export { memory }
 
 const OPEN_KINDS = {
-  storage: (_: string, value: unknown): unknown => storageArgument(value),
+  storage: (_: string, value: unknown): unknown => Adapter.holdOf(value),
   clock: (_: string, value: unknown): unknown => clockArgument(value),
   seed: count
 }
@@ -38,28 +39,36 @@ const OPEN_KINDS = {
 /**
  * Opens a store, loading the engine first if need be.
  *
- * Rejects with `InvalidArgument` for a wrong option, and with `Unavailable` if the engine cannot start.
+ * Rejects with `InvalidArgument` for a wrong option, with `Unavailable` if the engine cannot start, and with `Storage`
+ * if the storage cannot be opened.
  */
 export async function open(given?: OpenOptions | null): Promise<Store> {
   const read = options("options", given, OPEN_KINDS)
-  const attach = (read.storage ?? storageArgument(memory())) as ReturnType<typeof storageArgument>
   const host = createHost((read.clock as Clock | undefined) ?? null)
   const seed = (read.seed as number | undefined) ?? Number.NaN
-  const engine = await loadEngine()
-  return new StoreImpl(new Live(engine, new engine.glue.Store(attach(engine), host, seed)))
+  const storage = ((read.storage ?? Adapter.holdOf(memory())) as () => Hold)()
+  try {
+    const engine = await loadEngine()
+    const inner = await storage.attach(engine)
+    return new StoreImpl(new Live(engine, new engine.glue.Store(inner, host, seed), storage))
+  } catch (error) {
+    storage.release()
+    throw error
+  }
 }
 
 class StoreImpl implements Store {
   static readonly name = "Store"
 
   readonly #live: Live
+  #closed = false
 
   constructor(live: Live) {
     this.#live = live
   }
 
   queue<P>(given: string, options?: QueueOptions | null): Queue<P> {
-    const name = this.#live.sharedName("queue", given)
+    const name = this.#live.checkedName("Queue", given)
     const read = queueOptions(options)
     const { visibilityTimeout, maxAttempts, backoffBase, deadLetterRetention } = read
     const inner = this.#live.inner.queue(name, visibilityTimeout, maxAttempts, backoffBase, deadLetterRetention)
@@ -72,11 +81,12 @@ class StoreImpl implements Store {
   }
 
   async tryLock(givenName: string, givenOwner: string, givenTtl: Duration): Promise<Lock | null> {
-    const name = this.#live.sharedName("name", givenName)
-    const owner = this.#live.localName("owner", givenOwner)
+    const name = this.#live.checkedName("Name", givenName)
+    const owner = this.#live.checkedName("Owner", givenOwner)
     const ms = ttl("ttl", givenTtl)
-    const inner = await this.#live.owed(this.#live.inner.try_lock(name, owner, ms))
-    return inner === null ? null : new LockImpl(this.#live, inner, name)
+    const { Try } = this.#live.engine.glue.LockOp
+    const granted: boolean = await this.#live.owed(this.#live.inner.lock(Try, name, owner, ms))
+    return granted ? new LockImpl(this.#live, name, owner) : null
   }
 
   async schedule<P>(
@@ -86,14 +96,14 @@ class StoreImpl implements Store {
     payload: P,
     given?: ScheduleOptions | null
   ): Promise<Schedule> {
-    const name = this.#live.sharedName("name", givenName)
-    const queue = this.#live.sharedName("queue", givenQueue)
+    const name = this.#live.checkedName("Name", givenName)
+    const queue = this.#live.checkedName("Queue", givenQueue)
     const { priority, maxAttempts, expires } = scheduleOptions(given)
     if (typeof spec !== "string") throw invalid("spec", spec, "a string")
     const { inner } = this.#live
-    inner.check_spec(spec)
+    inner.check(this.#live.engine.glue.Argument.Spec, spec)
     const refused = await this.#live.owed(
-      inner.schedule(name, spec, queue, copyIn(payload), priority, maxAttempts, expires)
+      inner.schedule(name, spec, queue, this.#live.copyIn(payload), priority, maxAttempts, expires)
     )
     if (refused !== undefined) throw refused
     const options = { priority: orNull(priority), maxAttempts: orNull(maxAttempts), expires: orNull(expires) }
@@ -105,7 +115,10 @@ class StoreImpl implements Store {
   }
 
   async schedules(): Promise<ScheduleInfo[]> {
-    return this.#live.owed(this.#live.inner.schedules())
+    const rows: unknown[][] = await this.#live.owed(this.#live.inner.schedules())
+    return rows.map(([name, spec, queue, priority, maxAttempts, expires, nextFireAt]) => {
+      return { name, spec, queue, options: { priority, maxAttempts, expires }, nextFireAt } as ScheduleInfo
+    })
   }
 
   async runSchedules(signal?: AbortSignal | null, given?: RunSchedulesOptions | null): Promise<void> {
@@ -120,8 +133,28 @@ class StoreImpl implements Store {
     return runTransaction(this.#live, this.#live.inner.transaction(), body)
   }
 
+  async durability(): Promise<Durability> {
+    this.#checkOpen()
+    return this.#live.storage.driver?.durability() ?? "memory"
+  }
+
+  async persist(): Promise<Durability> {
+    this.#checkOpen()
+    return this.#live.storage.driver?.persist() ?? "memory"
+  }
+
   async close(): Promise<void> {
-    return this.#live.owed(this.#live.inner.close())
+    this.#closed = true
+    try {
+      await this.#live.owed(this.#live.inner.close())
+    } finally {
+      this.#live.storage.release()
+    }
+  }
+
+  // For what the engine is not asked about.
+  #checkOpen(): void {
+    if (this.#closed) throw new AlkstoreError("Closed", "the store is closed")
   }
 
   async [asyncDispose](): Promise<void> {

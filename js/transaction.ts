@@ -1,9 +1,8 @@
 // The handle that a transaction's body gets.
 
 import type { Transaction as InnerTransaction } from "../target/engine/bindgen/alkstore.js"
-import { count, enqueueOptions } from "./arguments.js"
-import { copyIn } from "./codec.js"
-import { copied } from "./jobs.js"
+import { count, enqueueOptions, invalid } from "./arguments.js"
+import { copyOut } from "./codec.js"
 import type { Live } from "./live.js"
 import type { EnqueueOptions, Job, Transaction } from "./types.js"
 
@@ -19,24 +18,28 @@ export class TransactionImpl implements Transaction {
   }
 
   async enqueue<P>(queue: string, payload: P, options?: EnqueueOptions | null): Promise<number> {
-    this.#live.sharedName("queue", queue)
+    this.#live.checkedName("Queue", queue)
     return this.#stage(false, queue, payload, options)
   }
 
   async outboxEnqueue<P>(outbox: string, payload: P, options?: EnqueueOptions | null): Promise<number> {
-    this.#live.sharedName("outbox", outbox)
+    this.#live.checkedName("Outbox", outbox)
     return this.#stage(true, outbox, payload, options)
   }
 
   #stage(outbox: boolean, name: string, payload: unknown, options: unknown): any {
-    const { delay, runAt, priority, maxAttempts, expires } = enqueueOptions(options)
-    const copy = copyIn(payload)
+    const { delay, runAt, priority, maxAttempts, expires, transaction } = enqueueOptions(options)
+    if (transaction !== undefined) throw invalid("transaction", transaction, "absent: this is a transaction already")
+    const copy = this.#live.copyIn(payload)
     return this.#live.owed(this.#inner.enqueue(outbox, name, copy, delay, runAt, priority, maxAttempts, expires))
   }
 
   async get<P>(queue: string, id: number): Promise<Job<P> | null> {
-    this.#live.sharedName("queue", queue)
-    return copied<P>(await this.#live.owed(this.#inner.get(queue, count("id", id))))
+    this.#live.checkedName("Queue", queue)
+    const job: Job<P> | null = await this.#live.owed(this.#inner.get(queue, count("id", id)))
+    // What it has staged is kept until the commit, whatever the storage.
+    if (job !== null) (job as { payload: P }).payload = copyOut(job.payload)
+    return job
   }
 }
 

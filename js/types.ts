@@ -19,7 +19,8 @@ export type Instant = number | Date
  * - `InvalidSpec`: a schedule spec outside the grammar, or whose first boundary overflows the clock.
  * - `InvalidArgument`: a wrong type, an unknown option, NaN or infinity, a `ttl` that is not positive.
  * - `LeadershipLost`: another runner leads the schedules.
- * - `Codec`: a payload that structured clone cannot copy (a function, a symbol, a promise, a DOM node).
+ * - `Codec`: a payload that structured clone cannot copy (a function, a symbol, a promise, a DOM node), or that the
+ *   storage cannot keep. The message names the part.
  * - `Closed`: the store was closed, or the transaction's body has ended.
  * - `Storage`: the storage failed (quota, aborted transaction, lost connection). The operation did not happen;
  *   trying again may help.
@@ -39,13 +40,19 @@ export type ErrorCode =
   | "Panicked"
 
 /**
- * Where jobs, locks and schedules are kept. Made by `memory()`; opaque otherwise. Stores opened on the same
- * adapter share its state.
+ * Where jobs, locks and schedules are kept. Made by `memory()`, or by `indexedDb()` of `alkstore-wasm/indexeddb`;
+ * opaque otherwise. Stores opened on the same adapter share its state.
  */
 export interface StorageAdapter {
   /** The kind of storage, `"memory"` for example. */
   readonly kind: string
 }
+
+/**
+ * How long a storage keeps what it has committed. `persistent`: until the user deletes it. `best-effort`: the browser
+ * may also clear it when the disk is full or the site has long been unused. `memory`: as long as the process lives.
+ */
+export type Durability = "persistent" | "best-effort" | "memory"
 
 /**
  * Where the engine gets its time from. The default reads `Date.now` and the runtime's timers anew at each call,
@@ -145,6 +152,15 @@ export interface Store extends AsyncDisposable {
    */
   transaction<T>(body: (tx: Transaction) => T | Promise<T>): Promise<T>
 
+  /** How long the storage keeps what it has committed, as things stand. */
+  durability(): Promise<Durability>
+
+  /**
+   * Asks the browser to keep the storage until the user deletes it, and resolves to what `durability` says then. The
+   * browser may ask the user, and this waits for the answer: no answer may come. Workers cannot ask.
+   */
+  persist(): Promise<Durability>
+
   /**
    * Stops every loop of this store and releases the schedule lock; later calls reject with `Closed`. Waits for no
    * callback: jobs in delivery stay claimed until they lapse, and locks are not released.
@@ -177,8 +193,10 @@ export interface EnqueueOptions {
   /** No longer handed out this long after the enqueue; the next sweep moves it to dead with `"expired"`. */
   expires?: Duration | null | undefined
   /**
-   * The caller's own database transaction on the same storage: the job commits or aborts with it. Memory has none:
-   * there it is `InvalidArgument`.
+   * The caller's own database transaction on the same storage: the job commits or aborts with it. The call must be made
+   * while the transaction is active, and resolves while it still is; the job is stored once the transaction completes.
+   * On IndexedDB a native, readwrite `IDBTransaction` whose scope includes the store `alkstore`. Memory has none: there
+   * it is `InvalidArgument`.
    */
   transaction?: unknown
 }

@@ -11,20 +11,34 @@ const ANCHORS = [
   "function __wbg_finalize_init(instance, module)",
   "let wasmModule, wasmInstance, wasm;"
 ]
+const MODULE = "./alkstore_bg.js"
 const OWN_EXPORTS = "export { initSync, __wbg_init as default };"
+
+// Nobody looks a number's name up, and handles are not disposed of by `using`.
+const UNUSED = /^if \(Symbol\.dispose\) .*\n|, "\d+": "\w+"|^ +"\d+": "\w+",?\n/gm
 
 // Entered by timers and promises, not by a caller: an error thrown here would be an uncaught one.
 const FROM_THE_EVENT_LOOP = /^__wbg_.*_free$|^__wbindgen_destroy_closure$|convert__closures/
 
-/** The text of glue.js, from wasm-bindgen's `--target web` output and the module that it belongs to. */
-export async function glueFactory(glue, wasm) {
+// Of an instance that was let go of: these do nothing then, all others fail.
+const INERT_AT_THE_END = /^__|convert__closures/
+
+/**
+ * The text of glue.js, from wasm-bindgen's `--target web` output and the module that it belongs to. `names` says what
+ * the module's imports and exports were renamed to, as wasm-opt prints it.
+ */
+export async function glueFactory(glue, wasm, names) {
   for (const anchor of [...ANCHORS, OWN_EXPORTS]) {
     if (!glue.includes(anchor)) throw new Error(`wasm-bindgen's glue has changed its form: "${anchor}" is not in it`)
   }
-  const source = glue.replace(OWN_EXPORTS, "").replace("ret = arg0.queueMicrotask;", "ret = queueMicrotask;")
+  const source = glue
+    .replace(OWN_EXPORTS, "")
+    .replace("ret = arg0.queueMicrotask;", "ret = queueMicrotask;")
+    .replace(UNUSED, "")
+  const exported = new Map(names.exports.map(([was, is]) => [was, is]))
   const { build } = await import("esbuild")
   const { outputFiles } = await build({
-    stdin: { contents: source + lifecycle(glue, wasm), loader: "js" },
+    stdin: { contents: renamed(source, names.imports, exported) + lifecycle(glue, wasm, exported), loader: "js" },
     bundle: true,
     write: false,
     format: "esm",
@@ -35,6 +49,17 @@ export function createGlue({ TextDecoder, TextEncoder, queueMicrotask, alkstoreP
 ${exportsReturned(outputFiles[0].text)}
 }
 `
+}
+
+function renamed(glue, imports, exported) {
+  const imported = new Map(imports.map(([, was, is]) => [was, is]))
+  const [module, renamedModule] = [MODULE, imports.length > 0 ? "a" : MODULE]
+  return glue
+    .replace(`"${module}": import0`, `"${renamedModule}": import0`)
+    .replace(/^( +)(\w+): function\(/gm, (text, indent, name) =>
+      imported.has(name) ? `${indent}${JSON.stringify(imported.get(name))}: function(` : text
+    )
+    .replace(/\bwasm\.(\w+)/g, (text, name) => (exported.has(name) ? `wasm[${JSON.stringify(exported.get(name))}]` : text))
 }
 
 // A function body has no exports: the list that esbuild ends with becomes the returned object.
@@ -77,29 +102,35 @@ export interface GlueHost {
 export function createGlue(host: GlueHost): Glue
 `
 
-function lifecycle(glue, wasm) {
-  const kinds = WebAssembly.Module.exports(wasm)
-  const functions = kinds.filter(({ kind }) => kind === "function").map(({ name }) => name)
-  const others = kinds.filter(({ kind }) => kind !== "function").map(({ name }) => name)
+function lifecycle(glue, wasm, exported) {
+  const before = new Map([...exported].map(([was, is]) => [is, was]))
+  const kinds = WebAssembly.Module.exports(wasm).map(({ name, kind }) => {
+    return { kind, key: JSON.stringify(name), name: before.get(name) ?? name, arity: arity(wasm, name) }
+  })
+  const functions = kinds.filter(({ kind }) => kind === "function")
+  const others = kinds.filter(({ kind }) => kind !== "function")
+  const key = (name) => kinds.find((each) => each.name === name).key
   const caches = [...glue.matchAll(/^let (cached\w+Memory0) = null;$/gm)].map(([, name]) => name)
+  const guards = new Set(functions.map((each) => `const ${guardOf(each)} = ${guard(each)};`))
   return `
 let ended = false;
+${[...guards].join("\n")}
 export function __start(module) {
   __wbg_finalize_init(new WebAssembly.Instance(module, __wbg_get_imports()), module);
   const inner = wasm;
-  ${functions.map((name, at) => `const f${at} = inner[${JSON.stringify(name)}];`).join("\n  ")}
   wasm = {
-    ${others.map((name) => `${JSON.stringify(name)}: inner[${JSON.stringify(name)}]`).join(",\n    ")},
-    ${functions.map((name, at) => guarded(name, `f${at}`, arity(wasm, name))).join(",\n    ")}
+    ${others.map(({ key }) => `${key}: inner[${key}]`).join(",\n    ")},
+    ${functions.map((each) => `${each.key}: ${guardOf(each)}(inner[${each.key}])`).join(",\n    ")}
   };
 }
 export function __stop(failure) {
-  const stopped = { memory: { buffer: new ArrayBuffer(0) }, __wbindgen_externrefs: { get() {}, set() {} } };
   const inert = () => [];
   const fail = () => { throw failure(); };
-  for (const name of Object.keys(wasm)) {
-    if (typeof wasm[name] === "function") stopped[name] = /^__|convert__closures/.test(name) ? inert : fail;
-  }
+  const stopped = {
+    ${key("memory")}: { buffer: new ArrayBuffer(0) },
+    ${key("__wbindgen_externrefs")}: { get() {}, set() {} },
+    ${functions.map(({ key, name }) => `${key}: ${INERT_AT_THE_END.test(name) ? "inert" : "fail"}`).join(",\n    ")}
+  };
   ${caches.map((name) => `${name} = null;`).join("\n  ")}
   ended = true;
   wasmInstance = wasmModule = undefined;
@@ -108,15 +139,18 @@ export function __stop(failure) {
 `
 }
 
-// A call that is still under way when a nested one ends the instance has no result either.
-function guarded(name, callee, length) {
-  const args = Array.from({ length }, (_, at) => `a${at}`).join(", ")
-  const quiet = `try { return ${callee}(${args}); } catch (error) { onTrap(error); return []; }`
+const guardOf = ({ name, arity }) => `${FROM_THE_EVENT_LOOP.test(name) ? "quiet" : "loud"}${arity}`
+
+// One for each number of arguments. A call that is still under way when a nested one ends the instance has no result
+// either.
+function guard({ name, arity }) {
+  const args = Array.from({ length: arity }, (_, at) => `a${at}`).join(", ")
+  const quiet = `try { return call(${args}); } catch (error) { onTrap(error); return []; }`
   const loud = `let result;
-      try { result = ${callee}(${args}); } catch (error) { throw onTrap(error); }
+      try { result = call(${args}); } catch (error) { throw onTrap(error); }
       if (ended) throw onTrap();
       return result;`
-  return `${JSON.stringify(name)}: (${args}) => { ${FROM_THE_EVENT_LOOP.test(name) ? quiet : loud} }`
+  return `(call) => (${args}) => { ${FROM_THE_EVENT_LOOP.test(name) ? quiet : loud} }`
 }
 
 // The number of a wasm function's parameters is its length, which only an instance shows.

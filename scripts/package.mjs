@@ -21,17 +21,17 @@ const INPUTS = [
 ]
 
 // Each file of pkg/dist, and the module in js/entries that it is made of.
-const ESM_FILES = { "core.mjs": "core", "index.mjs": "index", "workerd.mjs": "workerd", "slim.mjs": "slim", "url.mjs": "url", "testing.mjs": "testing" }
-const NODE_FILES = { "index.node.mjs": "index.node", "engine-text.node.mjs": "engine-text", "slim.node.mjs": "slim", "url.node.mjs": "url.node", "testing.node.mjs": "testing" }
-const CJS_FILES = { "index.cjs": "index.require", "engine-text.cjs": "engine-text", "slim.cjs": "slim", "url.cjs": "url.require", "testing.cjs": "testing" }
-const TYPED_ENTRIES = ["index", "slim", "url", "testing"]
+const ESM_FILES = { "core.mjs": "core", "index.mjs": "index", "workerd.mjs": "workerd", "slim.mjs": "slim", "url.mjs": "url", "testing.mjs": "testing", "indexeddb.mjs": "indexeddb" }
+const NODE_FILES = { "index.node.mjs": "index.node", "engine-text.node.mjs": "engine-text", "slim.node.mjs": "slim", "url.node.mjs": "url.node", "testing.node.mjs": "testing", "indexeddb.node.mjs": "indexeddb" }
+const CJS_FILES = { "index.cjs": "index.require", "engine-text.cjs": "engine-text", "slim.cjs": "slim", "url.cjs": "url.require", "testing.cjs": "testing", "indexeddb.cjs": "indexeddb" }
+const TYPED_ENTRIES = ["index", "slim", "url", "testing", "indexeddb"]
 
 // The oldest that have the wasm features which the compiler uses, reference types above all. All have private fields,
 // whose lowering would cost size and speed.
 const TARGET = ["chrome96", "firefox90", "safari15", "node18"]
 
-// Of these there may be one copy only, in the core file: they have state, or a class to compare by.
-const SHARED = ["errors", "load", "store"].map((name) => join(root, "js", `${name}.ts`))
+// Of these there is one copy, in the core file: they have state, or a class to compare by, or several entries need them.
+const SHARED = ["arguments", "codec", "errors", "load", "storage", "store"].map((name) => join(root, "js", `${name}.ts`))
 
 // Node prints the line that an uncaught error came from: it is not to be all of the file.
 const LINE_MAX = 160
@@ -40,6 +40,7 @@ const PANIC_TYPES = `import type { Engine } from "../../js/load.js"
 import type { Glue } from "./glue.js"
 
 export * from "../../js/entries/index.js"
+export * from "../../js/entries/indexeddb.js"
 export function engine(): Promise<Omit<Engine, "glue"> & { readonly glue: Glue }>
 export function retire(engine: object, message: string): void
 `
@@ -66,7 +67,8 @@ export function buildPanicPackage() {
   const inputs = ["js", "target/panic-build/engine.wasm", "target/panic-build/glue.js", ...SCRIPTS]
   const outputs = ["target/panic-build/index.mjs", "target/panic-build/index.d.mts"]
   return cached("target/.stamps/panic-package", { inputs, outputs }, async () => {
-    const contents = 'export * from "./entries/index.js"; export { engine, retire } from "./load.js"'
+    const entries = 'export * from "./entries/index.js"; export * from "./entries/indexeddb.js"'
+    const contents = `${entries}; export { engine, retire } from "./load.js"`
     await bundle({
       stdin: { contents, resolveDir: join(root, "js"), loader: "ts" },
       format: "esm",
@@ -80,7 +82,8 @@ export function buildPanicPackage() {
 async function bundles() {
   const define = { ENGINE_LENGTH: String(statSync(join(root, "target/engine/engine.wasm")).size) }
   for (const [file, entry] of Object.entries(ESM_FILES)) {
-    await bundle({ ...from(entry), format: "esm", plugins: plugins("core.mjs", entry), outfile: out(file) })
+    const own = [platformTextCodec(), ...plugins("core.mjs", entry)]
+    await bundle({ ...from(entry), format: "esm", plugins: own, outfile: out(file) })
   }
   await nodeCores()
   for (const [file, entry] of Object.entries(NODE_FILES)) {
@@ -125,8 +128,21 @@ async function bundle(options) {
   const { build } = await import("esbuild")
   const common = { absWorkingDir: root, bundle: true, platform: "neutral", target: TARGET, minify: true }
   // Not with the engine's text inside, which would be broken into lines as well.
-  const lineLimit = /(core|testing|slim|url)(\.node)?\.[cm]js$/.test(options.outfile) ? LINE_MAX : 0
+  const lineLimit = /(core|testing|slim|url|indexeddb)(\.node)?\.[cm]js$/.test(options.outfile) ? LINE_MAX : 0
   return build({ ...common, ...options, lineLimit, metafile: true, logLevel: "error" })
+}
+
+// Only Jest's jsdom has no text codec, and it loads CommonJS: the ES modules of everybody else go without the fallback.
+function platformTextCodec() {
+  return {
+    name: "platform-text-codec",
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /\/text-codec\.js$/ }, () => ({ path: "text-codec", namespace: "platform" }))
+      onLoad({ filter: /.*/, namespace: "platform" }, () => {
+        return { contents: "export const FallbackDecoder = undefined, FallbackEncoder = undefined", loader: "js" }
+      })
+    }
+  }
 }
 
 function sharedCore(core) {

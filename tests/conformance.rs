@@ -17,13 +17,13 @@ use alkstore::core::queue::QueueOptions;
 use alkstore::core::queue::enqueue::EnqueueOptions;
 use alkstore::core::schedule::ScheduleOptions;
 use alkstore::core::{Claim, ClaimedJob, Duration, Error, Job, Timestamp};
-use alkstore::runtime::{Engine, Lock, ManualClock, MemoryStore, Queue, StopToken};
+use alkstore::runtime::{Engine, Lock, ManualClock, Queue, StopToken};
 use serde_json::{Map, Value, json};
 
-use support::now;
+use support::{TestStore, now};
 
 type Payload = Rc<Value>;
-type Storage = MemoryStore<Payload>;
+type Storage = TestStore<Payload>;
 type Handle = Queue<Storage, ManualClock>;
 type Answer = Result<Value, Error>;
 

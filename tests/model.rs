@@ -12,9 +12,9 @@ use std::task::{Context, Poll, Waker};
 use alkstore::core::queue::QueueOptions;
 use alkstore::core::queue::enqueue::EnqueueOptions;
 use alkstore::core::{Claim, Duration, Job, Timestamp};
-use alkstore::runtime::{Engine, ManualClock, MemoryStore, Queue, StopToken};
+use alkstore::runtime::{Engine, ManualClock, Queue, StopToken};
 
-use support::{START, ms, now};
+use support::{START, TestStore, ms, now};
 
 const SEEDS: u64 = 300;
 const OPERATIONS: u32 = 150;
@@ -246,7 +246,7 @@ struct Game {
     dice: Dice,
     clock: ManualClock,
     now: i64,
-    queues: Vec<Queue<MemoryStore<u64>, ManualClock>>,
+    queues: Vec<Queue<TestStore<u64>, ManualClock>>,
     model: Model,
     claims: Vec<Claim>,
     log: Vec<String>,
@@ -256,7 +256,7 @@ impl Game {
     fn new(seed: u64) -> Self {
         let mut dice = Dice(seed);
         let clock = ManualClock::new(Timestamp::from_millis(START));
-        let store = Engine::new(MemoryStore::new(), clock.clone(), Some(seed));
+        let store = Engine::new(TestStore::new(), clock.clone(), Some(seed));
         let queues = QUEUES.map(|name| {
             let options = QueueOptions {
                 visibility_timeout: dice.maybe(2, |dice| ms(dice.pick(&[-1, 0, 1000, 30_000]))),
@@ -409,7 +409,7 @@ impl Game {
         self.check("landed", answer, landed);
     }
 
-    fn retry(&mut self, queue: &Queue<MemoryStore<u64>, ManualClock>, claim: Claim, error: Option<&str>) -> bool {
+    fn retry(&mut self, queue: &Queue<TestStore<u64>, ManualClock>, claim: Claim, error: Option<&str>) -> bool {
         let now_at = self.now;
         let delay = self.dice.maybe(2, |dice| dice.pick(&[-5000, 0, 1, 7000]));
         let answer = now(queue.retry(claim.clone(), error, delay.map(ms))).unwrap();

@@ -11,8 +11,8 @@ export type * from "../types.js"
  * Opens a store; the first call also loads the engine. Two stores opened on one storage share its jobs, locks and
  * schedules.
  *
- * Rejects with `InvalidArgument` for a wrong or unknown option, and with `Unavailable` if the engine cannot start: the
- * message says why and what to do, and opening again tries again.
+ * Rejects with `InvalidArgument` for a wrong or unknown option, with `Unavailable` if the engine cannot start, and with
+ * `Storage` if the storage cannot be opened: the message says why and what to do, and opening again tries again.
  */
 export const open: (options?: OpenOptions | null) => Promise<Store> = openStore
 

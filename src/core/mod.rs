@@ -10,6 +10,7 @@ pub mod deadline;
 pub mod entropy;
 pub mod error;
 pub mod every;
+pub mod index;
 pub mod job;
 pub mod lock;
 pub mod name;

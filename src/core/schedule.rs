@@ -71,6 +71,11 @@ pub struct ScheduleRow<P> {
 }
 
 impl<P> ScheduleRow<P> {
+    /// Whether a tick at `now` works on it: a boundary is due, or lies more than an interval ahead.
+    pub fn wants_tick(&self, now: Timestamp) -> bool {
+        self.next_fire_at <= now || self.next_fire_at.minus(self.interval) > now
+    }
+
     /// Moves the boundary back with a clock that was set back by `step`.
     pub fn move_back(&mut self, step: Duration) {
         self.next_fire_at = self.next_fire_at.minus(step);
@@ -97,7 +102,7 @@ pub fn tick(next_fire_at: Timestamp, interval: Duration, now: Timestamp) -> (i64
 #[derive(Debug)]
 pub struct Upsert<P> {
     /// The schedule, checked; its boundary is set by the script, which takes it.
-    pub row: Option<Box<ScheduleRow<P>>>,
+    pub row: Option<Rc<ScheduleRow<P>>>,
     /// Outcome: the boundary that is due, or why it was refused.
     pub registered: Result<Timestamp, Error>,
 }
@@ -115,17 +120,18 @@ impl<P> Upsert<P> {
         let interval = every::parse(spec)?;
         let next_fire_at = Timestamp::default();
         let row = ScheduleRow { name, spec: spec.into(), interval, queue, payload, options, next_fire_at };
-        Ok(Self { row: Some(Box::new(row)), registered: Ok(next_fire_at) })
+        Ok(Self { row: Some(Rc::new(row)), registered: Ok(next_fire_at) })
     }
 }
 
-impl<P> Script<P> for Upsert<P> {
+impl<P: Clone> Script<P> for Upsert<P> {
     fn opening(&mut self) -> Option<Scope> {
         self.row.as_ref().map(|row| Scope::Schedule { name: row.name.clone() })
     }
 
     fn step(&mut self, view: &mut View<P>) -> Step {
-        let Some(mut row) = self.row.take() else { return Step::Done };
+        let Some(mut new) = self.row.take() else { return Step::Done };
+        let row = Rc::make_mut(&mut new);
         let now = view.now();
         match view.schedules.pop().filter(|old| old.spec == row.spec) {
             Some(old) => row.next_fire_at = old.next_fire_at,
@@ -136,7 +142,7 @@ impl<P> Script<P> for Upsert<P> {
             None => row.next_fire_at = now.plus(row.interval),
         }
         self.registered = Ok(row.next_fire_at);
-        view.changes.push(Change::PutSchedule(row));
+        view.changes.push(Change::PutSchedule(new));
         view.wake_schedules();
         Step::Done
     }
@@ -180,7 +186,7 @@ impl<P> Script<P> for Unschedule {
 #[derive(Debug)]
 pub struct ListSchedules<P> {
     /// Outcome.
-    pub schedules: Vec<Box<ScheduleRow<P>>>,
+    pub schedules: Vec<Rc<ScheduleRow<P>>>,
 }
 
 impl<P> Default for ListSchedules<P> {
@@ -266,7 +272,7 @@ impl<P: Clone> Script<P> for Lead {
 }
 
 /// Fires a schedule and advances it: one change, so a boundary is fully fired or not at all.
-fn fire<P: Clone>(mut row: Box<ScheduleRow<P>>, view: &mut View<P>) {
+fn fire<P: Clone>(mut row: Rc<ScheduleRow<P>>, view: &mut View<P>) {
     let (fires, next_fire_at) = tick(row.next_fire_at, row.interval, view.now());
     let options = row.options.enqueue_options();
     for _ in 0..fires {
@@ -274,7 +280,7 @@ fn fire<P: Clone>(mut row: Box<ScheduleRow<P>>, view: &mut View<P>) {
         let job = options.draft(id, row.queue.clone(), QUEUE_STAMPS, view.now());
         view.insert(Rc::new(job), row.payload.clone());
     }
-    row.next_fire_at = next_fire_at;
+    Rc::make_mut(&mut row).next_fire_at = next_fire_at;
     view.changes.push(Change::PutSchedule(row));
 }
 

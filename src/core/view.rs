@@ -30,7 +30,7 @@ pub enum Change<P> {
     /// A lock's entry goes.
     RemoveLock(Name),
     /// A schedule, with its payload.
-    PutSchedule(Box<ScheduleRow<P>>),
+    PutSchedule(Rc<ScheduleRow<P>>),
     /// A schedule goes.
     RemoveSchedule(Name),
 }
@@ -67,7 +67,7 @@ pub struct View<P> {
     /// A lock's entry.
     pub lock: Option<LockRow>,
     /// Schedules.
-    pub schedules: Vec<Box<ScheduleRow<P>>>,
+    pub schedules: Vec<Rc<ScheduleRow<P>>>,
     /// What the script has written, in order.
     pub changes: Vec<Change<P>>,
     /// Who should look again once this is committed.
@@ -129,6 +129,14 @@ impl<P> View<P> {
     pub fn insert(&mut self, job: Rc<Job>, payload: P) {
         self.wake_queue(&job.queue);
         self.changes.push(Change::Insert(job, payload));
+    }
+
+    /// For the storage: adds a schedule to the answer, in name order (by code points), once.
+    pub fn add_schedule(&mut self, row: &Rc<ScheduleRow<P>>) {
+        let at = self.schedules.partition_point(|other| other.name < row.name);
+        if self.schedules.get(at).is_none_or(|other| other.name != row.name) {
+            self.schedules.insert(at, Rc::clone(row));
+        }
     }
 
     /// Writes a job's row.

@@ -1,10 +1,13 @@
 //! A store: one storage, one host, and the loops that run on them.
 
 use std::cell::RefCell;
-use std::pin::pin;
+use std::fmt;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::task::{Context, Poll};
 
 use super::flag::{Flag, Pending, StopToken, first_of};
+use super::group::Group;
 use super::host::Host;
 use super::lock::Lock;
 use super::outbox::Outbox;
@@ -15,6 +18,31 @@ use super::wakes::Listener;
 use crate::core::lock::TryLock;
 use crate::core::queue::{QUEUE_STAMPS, QueueOptions};
 use crate::core::{Duration, Entropy, Error, Name, Script, outbox};
+
+type Waiting<'e> = Pin<Box<dyn Future<Output = Result<(), Error>> + 'e>>;
+
+/// An operation under way; see [`Engine::run`]. It began when it was called.
+#[must_use = "the operation's outcome, errors included, comes out of this"]
+pub enum Run<'e, T> {
+    /// It did not have to wait.
+    Done(Option<Result<Box<T>, Error>>),
+    /// It waits with others.
+    Waiting(Option<Rc<RefCell<Box<T>>>>, Waiting<'e>),
+}
+
+impl<T> Future for Run<'_, T> {
+    type Output = Result<Box<T>, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut *self {
+            Self::Done(outcome) => outcome.take().map_or(Poll::Pending, Poll::Ready),
+            Self::Waiting(script, waiting) => waiting.as_mut().poll(context).map(|outcome| {
+                let script = script.take().and_then(Rc::into_inner).map(RefCell::into_inner);
+                outcome.and_then(|()| script.ok_or(Error::Closed))
+            }),
+        }
+    }
+}
 
 /// A store: queues, outboxes, locks, schedules and transactions over one storage. Clones are the
 /// same store.
@@ -27,7 +55,6 @@ pub struct Engine<S: Store, H: Host> {
     pub(super) shared: Rc<Shared<S, H>>,
 }
 
-#[derive(Debug)]
 pub(super) struct Shared<S: Store, H: Host> {
     pub(super) store: S,
     pub(super) host: H,
@@ -36,6 +63,13 @@ pub(super) struct Shared<S: Store, H: Host> {
     entropy: RefCell<Option<Entropy>>,
     /// The loops that have something to give back when the store closes.
     pub(super) loops: Pending,
+    group: Group<S::Payload>,
+}
+
+impl<S: Store, H: Host> fmt::Debug for Shared<S, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("closed", &self.closed.is_set()).finish_non_exhaustive()
+    }
 }
 
 impl<S: Store, H: Host> Clone for Engine<S, H> {
@@ -54,6 +88,7 @@ impl<S: Store, H: Host> Engine<S, H> {
             closed: Flag::new(),
             entropy: RefCell::new(seed.map(Entropy::new)),
             loops: Pending::default(),
+            group: Group::default(),
         };
         Self { shared: Rc::new(shared) }
     }
@@ -86,9 +121,8 @@ impl<S: Store, H: Host> Engine<S, H> {
     /// # Errors
     /// [`Error::InvalidName`], [`Error::ReservedName`]; [`Error::InvalidArgument`] if `ttl` is not positive.
     pub async fn try_lock(&self, name: &str, owner: &str, ttl: Duration) -> Result<Option<Lock<S, H>>, Error> {
-        let mut script = TryLock::new(name, owner, ttl)?;
-        self.run(&mut script).await?;
-        let TryLock { name, owner, granted, .. } = script;
+        let script = self.run(TryLock::new(name, owner, ttl)?).await?;
+        let TryLock { name, owner, granted, .. } = *script;
         Ok(granted.then(|| Lock::new(self.clone(), name, owner)))
     }
 
@@ -119,27 +153,52 @@ impl<S: Store, H: Host> Engine<S, H> {
         if self.is_closed() { Err(Error::Closed) } else { Ok(()) }
     }
 
-    /// Runs one operation in a storage transaction of its own.
+    /// Runs one operation, and gives it back with its outcome. On a storage that waits, those that
+    /// wait together share a transaction; they take effect in the order of their calls.
     ///
     /// # Errors
     /// [`Error::Closed`]; the storage's.
-    pub async fn run(&self, script: &mut dyn Script<S::Payload>) -> Result<(), Error> {
-        self.check_open()?;
-        self.run_even_closed(script).await
+    pub fn run<T: Script<S::Payload> + 'static>(&self, script: T) -> Run<'_, T> {
+        // In a box from the start: what is handed on from here to its outcome is a pointer, which in wasm is a third
+        // of the code.
+        let script = Box::new(script);
+        match self.check_open() {
+            Ok(()) => self.start(script),
+            Err(error) => Run::Done(Some(Err(error))),
+        }
     }
 
     /// The same, done before it returns, on a storage that never waits; `None` on one that may, and
     /// then nothing has happened.
     pub fn run_now(&self, script: &mut dyn Script<S::Payload>) -> Option<Result<(), Error>> {
         match self.check_open() {
-            Ok(()) => self.shared.store.transact_now(&self.shared.host, &mut [script]),
+            Ok(()) => self.transact_now(script),
             Err(error) => Some(Err(error)),
         }
     }
 
+    #[inline(never)]
+    fn transact_now(&self, script: &mut dyn Script<S::Payload>) -> Option<Result<(), Error>> {
+        self.shared.store.transact_now(&self.shared.host, &mut [script])
+    }
+
     /// What loops need to give back what they hold.
-    pub(super) async fn run_even_closed(&self, script: &mut dyn Script<S::Payload>) -> Result<(), Error> {
-        self.shared.store.transact(&self.shared.host, &mut [script]).await
+    pub(super) fn run_even_closed<T: Script<S::Payload> + 'static>(&self, script: T) -> Run<'_, T> {
+        self.start(Box::new(script))
+    }
+
+    fn start<T: Script<S::Payload> + 'static>(&self, mut script: Box<T>) -> Run<'_, T> {
+        if let Some(done) = self.transact_now(&mut *script) {
+            return Run::Done(Some(done.map(|()| script)));
+        }
+        let script = Rc::new(RefCell::new(script));
+        let waiting = self.run_shared(Rc::clone(&script) as _);
+        Run::Waiting(Some(script), waiting)
+    }
+
+    /// The same for a script that is shared; it is let go of at the end.
+    pub(crate) fn run_shared<'e>(&'e self, script: Rc<RefCell<dyn Script<S::Payload>>>) -> Waiting<'e> {
+        Box::pin(self.shared.group.run(&self.shared.store, &self.shared.host, script))
     }
 
     /// How every loop waits: for `span`, or until a wake, a stop or the store's end.
@@ -148,6 +207,11 @@ impl<S: Store, H: Host> Engine<S, H> {
         let mut woken = pin!(listener.woken());
         let (mut stopped, mut closed) = (pin!(stop.wait()), pin!(self.shared.closed.wait()));
         first_of([stopped.as_mut(), closed.as_mut(), woken.as_mut(), sleep.as_mut()]).await;
+    }
+
+    /// The storage it was opened on.
+    pub fn store(&self) -> &S {
+        &self.shared.store
     }
 
     /// What the store was opened with.

@@ -36,8 +36,7 @@ impl<S: Store, H: Host> Lock<S, H> {
     /// # Errors
     /// [`Error::InvalidArgument`] if `ttl` is not positive, for a lapsed lock too.
     pub async fn renew(&self, ttl: Duration) -> Result<bool, Error> {
-        let mut script = Renew::new(self.name.clone(), self.owner.clone(), ttl)?;
-        self.engine.run(&mut script).await?;
+        let script = self.engine.run(Renew::new(self.name.clone(), self.owner.clone(), ttl)?).await?;
         Ok(script.renewed)
     }
 
@@ -47,8 +46,7 @@ impl<S: Store, H: Host> Lock<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn release(&self) -> Result<bool, Error> {
-        let mut script = Release::new(self.name.clone(), self.owner.clone());
-        self.engine.run(&mut script).await?;
+        let script = self.engine.run(Release::new(self.name.clone(), self.owner.clone())).await?;
         Ok(script.released)
     }
 }

@@ -1,14 +1,16 @@
 //! A storage in memory: indexed, ready at once, gone with the process. Clones share it.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::by_name::ByName;
 use super::host::Clock;
 use super::lane::Lane;
 use super::store::Store;
 use super::wakes::Wakes;
 use crate::core::clock::Meta;
+use crate::core::index::Sort;
 use crate::core::queue::inspect::Tally;
 use crate::core::{Change, Duration, Error, LockRow, Name, ScheduleRow, Scope, Script, Step, Timestamp, View};
 
@@ -51,7 +53,7 @@ impl<P> MemoryStore<P> {
     }
 }
 
-impl<P: Clone> Store for MemoryStore<P> {
+impl<P: Clone + 'static> Store for MemoryStore<P> {
     type Payload = P;
 
     async fn transact(&self, clock: &dyn Clock, scripts: &mut [&mut dyn Script<P>]) -> Result<(), Error> {
@@ -103,14 +105,13 @@ impl<P: Clone> MemoryStore<P> {
     }
 }
 
-// The maps hold boxes so that they share one shape: to wasm they are one map then, not three.
 #[derive(Debug)]
 struct Rows<P> {
     meta: Meta,
-    lanes: BTreeMap<Name, Box<Lane<P>>>,
+    lanes: ByName<Lane<P>>,
     /// How often a queue has run empty since empty ones were last forgotten.
     emptied: usize,
-    locks: BTreeMap<Name, Box<LockRow>>,
+    locks: ByName<LockRow>,
     schedules: Schedules<P>,
 }
 
@@ -118,9 +119,9 @@ impl<P> Default for Rows<P> {
     fn default() -> Self {
         Self {
             meta: Meta::default(),
-            lanes: BTreeMap::new(),
+            lanes: ByName::new(),
             emptied: 0,
-            locks: BTreeMap::new(),
+            locks: ByName::new(),
             schedules: Schedules::default(),
         }
     }
@@ -140,18 +141,10 @@ impl<P: Clone> Rows<P> {
         let now = view.now();
         self.meta = view.meta;
         for change in view.changes.drain(..) {
-            match change {
-                Change::Insert(job, payload) => {
-                    self.lane(&job.queue.clone(), now).insert(job, payload, now);
-                }
-                Change::Update(job) => self.lane(&job.queue.clone(), now).update(job, now),
-                Change::Remove { queue, id } => {
-                    let lane = self.lane(&queue, now);
-                    if lane.remove(id) && lane.is_empty() {
-                        self.retire_lane();
-                    }
-                }
-                other => self.apply_beside(other),
+            match &change {
+                Change::Insert(job, _) | Change::Update(job) => self.in_lane(&job.queue.clone(), now, change),
+                Change::Remove { queue, .. } => self.in_lane(&queue.clone(), now, change),
+                _ => self.apply_beside(change),
             }
         }
     }
@@ -160,7 +153,7 @@ impl<P: Clone> Rows<P> {
     #[inline(never)]
     fn apply_beside(&mut self, change: Change<P>) {
         match change {
-            Change::PutLock(name, lock) => drop(self.locks.insert(name, Box::new(lock))),
+            Change::PutLock(name, lock) => self.locks.insert(name, Box::new(lock)),
             Change::RemoveLock(name) => drop(self.locks.remove(&name)),
             Change::PutSchedule(row) => self.schedules.put(row),
             Change::RemoveSchedule(name) => self.schedules.remove(&name),
@@ -168,17 +161,25 @@ impl<P: Clone> Rows<P> {
         }
     }
 
-    /// The lane of a queue, settled; made if there is none.
-    fn lane(&mut self, queue: &Name, now: Timestamp) -> &mut Lane<P> {
-        let lane = self.lanes.entry(queue.clone()).or_default();
+    /// Writes to the lane of a queue, settled; made if there is none.
+    fn in_lane(&mut self, queue: &Name, now: Timestamp, change: Change<P>) {
+        if self.lanes.get(queue).is_none() {
+            self.lanes.insert(queue.clone(), Box::default());
+        }
+        let Some(lane) = self.lanes.get_mut(queue) else { return };
         lane.settle(now);
-        lane
+        match change {
+            Change::Insert(job, payload) => lane.insert(job, payload, now),
+            Change::Update(job) => lane.update(job, now),
+            Change::Remove { id, .. } if lane.remove(id) && lane.is_empty() => self.retire_lane(),
+            _ => {}
+        }
     }
 
     fn retire_lane(&mut self) {
         self.emptied = self.emptied.saturating_add(1);
         if self.emptied >= LANES_EMPTIED_MAX {
-            self.lanes.retain(|_, lane| !lane.is_empty());
+            self.lanes.retain(|lane| !lane.is_empty());
             self.emptied = 0;
         }
     }
@@ -188,85 +189,116 @@ impl<P: Clone> Rows<P> {
     fn answer(&mut self, scope: Scope, view: &mut View<P>) {
         let now = view.now();
         match scope {
-            Scope::Lock { name } => view.lock = self.locks.get(&name).map(|lock| (**lock).clone()),
-            Scope::Schedule { name } => view.schedules.extend(self.schedules.rows.get(&name).cloned()),
-            Scope::Schedules => view.schedules.extend(self.schedules.rows.values().cloned()),
+            Scope::Lock { name } => view.lock = self.locks.get(&name).cloned(),
+            Scope::Schedule { name } => {
+                view.schedules.extend(self.schedules.rows.get(&name).map(|found| Rc::clone(&found.row)));
+            }
+            Scope::Schedules => view.schedules.extend(self.schedules.rows.values().map(|found| Rc::clone(&found.row))),
             Scope::DueSchedules => self.schedules.due(view),
-            Scope::NextBoundary => view.deadline = self.schedules.by_boundary.first().map(|(at, _)| *at),
-            Scope::Job { queue, id, payload } => self.with_lane(&queue, now, |lane| lane.job(id, payload, view)),
-            Scope::Jobs { queue, ids } => self.with_lane(&queue, now, |lane| {
-                for id in ids {
-                    lane.job(id, false, view);
+            Scope::NextBoundary => {
+                view.deadline = self.schedules.by_boundary.first_key_value().map(|(_, row)| row.next_fire_at);
+            }
+            Scope::Job { queue, id, payload } => {
+                if let Some(lane) = self.settled(&queue, now) {
+                    lane.job(id, payload, view);
                 }
-            }),
-            Scope::Head { queue, n } => self.with_lane(&queue, now, |lane| lane.head(n, view)),
-            Scope::Overdue { queue } => self.with_lane(&queue, now, |lane| lane.overdue(view)),
-            Scope::Dead { queue } => self.with_lane(&queue, now, |lane| lane.dead(view)),
-            Scope::Page { queue, state, after, limit } => {
-                self.with_lane(&queue, now, |lane| lane.page(state, after, limit, view));
             }
-            Scope::Tally { queue } => {
+            Scope::Jobs { queue, ids } => {
+                if let Some(lane) = self.settled(&queue, now) {
+                    ids.into_iter().for_each(|id| lane.job(id, false, view));
+                }
+            }
+            Scope::Head { ref queue, .. }
+            | Scope::Overdue { ref queue }
+            | Scope::Dead { ref queue }
+            | Scope::Page { ref queue, .. }
+            | Scope::Tally { ref queue }
+            | Scope::Deadline { ref queue } => {
                 view.tally = Tally::default();
-                self.with_lane(&queue, now, |lane| view.tally = lane.tally());
+                let Some(lane) = self.settled(queue, now) else { return };
+                match scope {
+                    Scope::Head { n, .. } => lane.head(n, view),
+                    Scope::Overdue { .. } => lane.overdue(view),
+                    Scope::Dead { .. } => lane.dead(view),
+                    Scope::Page { state, after, limit, .. } => lane.page(state, after, limit, view),
+                    Scope::Tally { .. } => view.tally = lane.tally(),
+                    _ => view.deadline = lane.deadline(now),
+                }
             }
-            Scope::Deadline { queue } => self.with_lane(&queue, now, |lane| view.deadline = lane.deadline(now)),
         }
     }
 
-    fn with_lane(&mut self, queue: &Name, now: Timestamp, read: impl FnOnce(&Lane<P>)) {
-        if let Some(lane) = self.lanes.get_mut(queue) {
-            lane.settle(now);
-            read(lane);
-        }
+    /// The lane of a queue, settled, if there is one.
+    #[inline(never)]
+    fn settled(&mut self, queue: &Name, now: Timestamp) -> Option<&Lane<P>> {
+        let lane = self.lanes.get_mut(queue)?;
+        lane.settle(now);
+        Some(lane)
     }
 }
 
 /// The schedules by name, and by what a tick looks for.
 #[derive(Debug)]
 struct Schedules<P> {
-    rows: BTreeMap<Name, Box<ScheduleRow<P>>>,
-    by_boundary: BTreeSet<(Timestamp, Name)>,
+    rows: ByName<Numbered<P>>,
+    /// By the next boundary. Numbered, so that the map has the shape of a lane's.
+    by_boundary: BTreeMap<Sort, Rc<ScheduleRow<P>>>,
     /// By the boundary before the next: one in the future gives a boundary too far ahead away.
-    by_previous: BTreeSet<(Timestamp, Name)>,
+    by_previous: BTreeMap<Sort, Rc<ScheduleRow<P>>>,
+    put: u64,
+}
+
+#[derive(Debug)]
+struct Numbered<P> {
+    number: u64,
+    row: Rc<ScheduleRow<P>>,
 }
 
 impl<P> Default for Schedules<P> {
     fn default() -> Self {
-        Self { rows: BTreeMap::new(), by_boundary: BTreeSet::new(), by_previous: BTreeSet::new() }
+        Self { rows: ByName::new(), by_boundary: BTreeMap::new(), by_previous: BTreeMap::new(), put: 0 }
     }
 }
 
 impl<P: Clone> Schedules<P> {
-    fn put(&mut self, row: Box<ScheduleRow<P>>) {
+    fn put(&mut self, row: Rc<ScheduleRow<P>>) {
         self.remove(&row.name);
-        self.by_boundary.insert((row.next_fire_at, row.name.clone()));
-        self.by_previous.insert((row.next_fire_at.minus(row.interval), row.name.clone()));
-        self.rows.insert(row.name.clone(), row);
+        self.put = self.put.saturating_add(1);
+        let number = self.put;
+        let [boundary, previous] = keys(&row, number);
+        self.by_boundary.insert(boundary, Rc::clone(&row));
+        self.by_previous.insert(previous, Rc::clone(&row));
+        self.rows.insert(row.name.clone(), Box::new(Numbered { number, row }));
     }
 
     fn remove(&mut self, name: &Name) {
-        if let Some(row) = self.rows.remove(name) {
-            self.by_boundary.remove(&(row.next_fire_at, row.name.clone()));
-            self.by_previous.remove(&(row.next_fire_at.minus(row.interval), row.name));
+        if let Some(old) = self.rows.remove(name) {
+            let [boundary, previous] = keys(&old.row, old.number);
+            self.by_boundary.remove(&boundary);
+            self.by_previous.remove(&previous);
         }
     }
 
     fn due(&self, view: &mut View<P>) {
         let now = view.now();
-        let due = self.by_boundary.iter().take_while(|(at, _)| *at <= now);
-        let too_far = self.by_previous.iter().rev().take_while(|(at, _)| *at > now);
-        let mut names = BTreeSet::new();
-        for (_, name) in due.chain(too_far) {
-            names.insert((Timestamp::default(), name.clone()));
+        let due = self.by_boundary.values().take_while(|row| row.next_fire_at <= now);
+        let too_far = self.by_previous.iter().rev().take_while(|((at, ..), _)| *at > now.as_millis());
+        for row in due.chain(too_far.map(|(_, row)| row)) {
+            view.add_schedule(row);
         }
-        view.schedules.extend(names.iter().filter_map(|(_, name)| self.rows.get(name)).cloned());
     }
 
     fn move_back(&mut self, step: Duration) {
-        let Self { rows, .. } = std::mem::take(self);
-        for mut row in rows.into_values() {
-            row.move_back(step);
+        let Self { rows, put, .. } = std::mem::take(self);
+        self.put = put;
+        for numbered in rows.values() {
+            let mut row = Rc::clone(&numbered.row);
+            Rc::make_mut(&mut row).move_back(step);
             self.put(row);
         }
     }
+}
+
+fn keys<P>(row: &ScheduleRow<P>, number: u64) -> [Sort; 2] {
+    [(row.next_fire_at.as_millis(), 0, number), (row.next_fire_at.minus(row.interval).as_millis(), 0, number)]
 }

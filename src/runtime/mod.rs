@@ -1,9 +1,12 @@
 //! The waiting: operations as futures over a storage, a clock and a timer, and the loops that run
 //! schedules and deliver. Generic over all three, so the races are tested under a manual clock.
 
+mod by_name;
 mod engine;
 mod flag;
+mod group;
 mod host;
+mod keyed;
 mod lane;
 mod lock;
 mod manual_clock;
@@ -12,12 +15,13 @@ mod outbox;
 mod queue;
 mod schedules;
 mod store;
-mod transaction;
+pub(crate) mod transaction;
 mod wakes;
 
 pub use engine::Engine;
 pub use flag::{Flag, StopToken, Wait};
 pub use host::{Clock, Host, TIMER_SLEEP_MAX, Timer, WALL_SLEEP_MAX};
+pub use keyed::{Answer, Header, Keyed, KeyedStore, KeyedTransaction, Read, Row, Write};
 pub use lock::Lock;
 pub use manual_clock::{ManualClock, SETTLE_TURNS, Sleep};
 pub use memory::MemoryStore;

@@ -11,6 +11,7 @@ use crate::core::queue::ack::{Ack, AckBatch};
 use crate::core::queue::cancel::Cancel;
 use crate::core::queue::claim::ClaimJobs;
 use crate::core::queue::dead::{Purge, Redrive};
+use crate::core::queue::each_once;
 use crate::core::queue::enqueue::{Enqueue, EnqueueOptions};
 use crate::core::queue::fail::Fail;
 use crate::core::queue::heartbeat::Heartbeat;
@@ -57,8 +58,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// [`Error::InvalidArgument`] if a count is not a safe integer.
     pub async fn enqueue(&self, payload: S::Payload, options: &EnqueueOptions) -> Result<JobId, Error> {
-        let mut script = Enqueue::new(self.name.clone(), self.stamps, *options, payload)?;
-        self.engine.run(&mut script).await?;
+        let script = self.engine.run(Enqueue::new(self.name.clone(), self.stamps, *options, payload)?).await?;
         Ok(script.id)
     }
 
@@ -76,8 +76,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// [`Error::InvalidName`] if `worker` is blank.
     pub async fn claim_batch(&self, worker: &str, n: usize) -> Result<Vec<ClaimedJob<S::Payload>>, Error> {
-        let mut script = ClaimJobs::new(self.name.clone(), Name::local("workerId", worker)?, n);
-        self.engine.run(&mut script).await?;
+        let script = self.engine.run(ClaimJobs::new(self.name.clone(), Name::local("workerId", worker)?, n)).await?;
         Ok(script.claimed)
     }
 
@@ -86,8 +85,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn ack(&self, claim: Claim) -> Result<bool, Error> {
-        let mut script = Ack::new(claim);
-        self.engine.run(&mut script).await?;
+        let script = self.engine.run(Ack::new(claim)).await?;
         Ok(script.landed)
     }
 
@@ -97,8 +95,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn retry(&self, claim: Claim, error: Option<&str>, delay: Option<Duration>) -> Result<bool, Error> {
-        let mut script = Retry::new(claim, error, delay, self.engine.random_bits());
-        self.engine.run(&mut script).await?;
+        let script = self.engine.run(Retry::new(claim, error, delay, self.engine.random_bits())).await?;
         Ok(script.landed)
     }
 
@@ -107,8 +104,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn fail(&self, claim: Claim, error: Option<&str>) -> Result<bool, Error> {
-        let mut script = Fail::new(claim, error);
-        self.engine.run(&mut script).await?;
+        let script = self.engine.run(Fail::new(claim, error)).await?;
         Ok(script.landed)
     }
 
@@ -118,8 +114,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn heartbeat(&self, claim: Claim, extend: Duration) -> Result<bool, Error> {
-        let mut script = Heartbeat::new(claim, extend);
-        self.engine.run(&mut script).await?;
+        let script = self.engine.run(Heartbeat::new(claim, extend)).await?;
         Ok(script.landed)
     }
 
@@ -128,8 +123,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn ack_batch(&self, ids: &[JobId]) -> Result<usize, Error> {
-        let mut script = AckBatch::new(self.name.clone(), ids);
-        self.engine.run(&mut script).await?;
+        let script = self.engine.run(AckBatch::new(self.name.clone(), each_once(ids))).await?;
         Ok(script.acked)
     }
 
@@ -138,8 +132,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn cancel(&self, id: JobId) -> Result<bool, Error> {
-        let mut script = Cancel::new(self.name.clone(), id);
-        self.engine.run(&mut script).await?;
+        let script = self.engine.run(Cancel::new(self.name.clone(), id)).await?;
         Ok(script.cancelled)
     }
 
@@ -148,8 +141,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn get(&self, id: JobId) -> Result<Option<(Rc<Job>, S::Payload)>, Error> {
-        let mut script = Get::new(self.name.clone(), id);
-        self.engine.run(&mut script).await?;
+        let script = self.engine.run(Get::new(self.name.clone(), id)).await?;
         Ok(script.found)
     }
 
@@ -163,8 +155,7 @@ impl<S: Store, H: Host> Queue<S, H> {
         after: JobId,
         limit: usize,
     ) -> Result<Vec<(Rc<Job>, S::Payload)>, Error> {
-        let mut script = List::new(self.name.clone(), state, after, limit);
-        self.engine.run(&mut script).await?;
+        let script = self.engine.run(List::new(self.name.clone(), state, after, limit)).await?;
         Ok(script.page)
     }
 
@@ -173,8 +164,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn stats(&self) -> Result<Tally, Error> {
-        let mut script = Stats::new(self.name.clone());
-        self.engine.run(&mut script).await?;
+        let script = self.engine.run(Stats::new(self.name.clone())).await?;
         Ok(script.tally)
     }
 
@@ -183,8 +173,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn redrive(&self, ids: Option<&[JobId]>) -> Result<usize, Error> {
-        let mut script = Redrive::new(self.name.clone(), ids);
-        self.engine.run(&mut script).await?;
+        let script = self.engine.run(Redrive::new(self.name.clone(), ids.map(each_once))).await?;
         Ok(script.redriven)
     }
 
@@ -193,8 +182,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn purge(&self, ids: Option<&[JobId]>) -> Result<usize, Error> {
-        let mut script = Purge::new(self.name.clone(), ids);
-        self.engine.run(&mut script).await?;
+        let script = self.engine.run(Purge::new(self.name.clone(), ids.map(each_once))).await?;
         Ok(script.purged)
     }
 
@@ -204,8 +192,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn sweep_expired(&self) -> Result<usize, Error> {
-        let mut script = Sweep::new(self.name.clone());
-        self.engine.run(&mut script).await?;
+        let script = self.engine.run(Sweep::new(self.name.clone())).await?;
         Ok(script.swept)
     }
 
@@ -223,8 +210,7 @@ impl<S: Store, H: Host> Queue<S, H> {
                 return Ok(false);
             }
             let listener = shared.store.wakes().listen(Topic::Queue(self.name.clone()));
-            let mut script = NextClaim::new(self.name.clone());
-            self.engine.run_even_closed(&mut script).await?;
+            let script = self.engine.run_even_closed(NextClaim::new(self.name.clone())).await?;
             let nap = match script.deadline.wait(script.now) {
                 Some(Duration::ZERO) => return Ok(true),
                 Some(wait) => wait.min(WALL_SLEEP_MAX),

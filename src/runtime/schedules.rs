@@ -27,10 +27,16 @@ pub struct ScheduleInfo {
     pub next_fire_at: Timestamp,
 }
 
-impl<P> From<Box<ScheduleRow<P>>> for ScheduleInfo {
-    fn from(row: Box<ScheduleRow<P>>) -> Self {
-        let ScheduleRow { name, spec, queue, options, next_fire_at, .. } = *row;
-        Self { name, spec, queue, options, next_fire_at }
+impl<P> From<Rc<ScheduleRow<P>>> for ScheduleInfo {
+    fn from(row: Rc<ScheduleRow<P>>) -> Self {
+        let ScheduleRow { name, spec, queue, options, next_fire_at, .. } = &*row;
+        Self {
+            name: name.clone(),
+            spec: Rc::clone(spec),
+            queue: queue.clone(),
+            options: *options,
+            next_fire_at: *next_fire_at,
+        }
     }
 }
 
@@ -50,8 +56,7 @@ impl<S: Store, H: Host> Engine<S, H> {
         payload: S::Payload,
         options: ScheduleOptions,
     ) -> Result<ScheduleInfo, Error> {
-        let mut script = Upsert::new(name, spec, queue, payload, options)?;
-        self.run(&mut script).await?;
+        let script = self.run(Upsert::new(name, spec, queue, payload, options)?).await?;
         let next_fire_at = script.registered?;
         let (name, queue) = (Name::shared("name", name)?, Name::shared("queue", queue)?);
         Ok(ScheduleInfo { name, spec: spec.into(), queue, options, next_fire_at })
@@ -62,8 +67,7 @@ impl<S: Store, H: Host> Engine<S, H> {
     /// # Errors
     /// [`Error::InvalidName`], [`Error::ReservedName`].
     pub async fn unschedule(&self, name: &str) -> Result<bool, Error> {
-        let mut script = Unschedule::new(name)?;
-        self.run(&mut script).await?;
+        let script = self.run(Unschedule::new(name)?).await?;
         Ok(script.found)
     }
 
@@ -72,8 +76,7 @@ impl<S: Store, H: Host> Engine<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn schedules(&self) -> Result<Vec<ScheduleInfo>, Error> {
-        let mut script = ListSchedules::default();
-        self.run(&mut script).await?;
+        let script = self.run(ListSchedules::default()).await?;
         Ok(script.schedules.into_iter().map(ScheduleInfo::from).collect())
     }
 
@@ -99,10 +102,9 @@ impl<S: Store, H: Host> Engine<S, H> {
         let ended = self.lead(&owner, stop, standby).await;
         // However it ended: a lease left behind would keep everybody from leading until it lapses. If
         // it is another's, or the storage is still away, this is nothing.
-        let mut release = Release::new(Name::internal(LEADER_LOCK), owner);
-        let released = self.run_even_closed(&mut release).await;
+        let released = self.run_even_closed(Release::new(Name::internal(LEADER_LOCK), owner)).await;
         drop(running);
-        ended.and(released)
+        ended.and(released.map(drop))
     }
 
     /// Leads until told to stop.
@@ -110,8 +112,7 @@ impl<S: Store, H: Host> Engine<S, H> {
         let shared = &self.shared;
         while !stop.is_set() && !shared.closed.is_set() {
             let listener = shared.store.wakes().listen(Topic::Schedules);
-            let mut turn = Lead::new(owner.clone());
-            self.run_even_closed(&mut turn).await?;
+            let turn = self.run_even_closed(Lead::new(owner.clone())).await?;
             if !turn.leads && !standby {
                 return Err(Error::LeadershipLost);
             }

@@ -10,7 +10,7 @@ use crate::core::{Error, Script};
 /// [`Scope`](crate::core::Scope). Its own transactions serialise everybody who shares it.
 pub trait Store {
     /// A handle to a payload. The engine never looks at one.
-    type Payload: Clone;
+    type Payload: Clone + 'static;
 
     /// Runs the scripts one after another inside one storage transaction and resolves after its
     /// commit. The clock is read inside, once, before anything else, so waiting cannot age `now`; a

@@ -26,6 +26,23 @@ pub struct Transaction<S: Store, H: Host> {
     staging: Pending,
 }
 
+/// Where a transaction puts a job: a queue, plain or an outbox's, and what is stamped on it.
+#[derive(Debug)]
+pub(crate) struct Target {
+    queue: Name,
+    stamps: Stamps,
+}
+
+impl Target {
+    pub(crate) fn queue(name: &str) -> Result<Self, Error> {
+        Ok(Self { queue: Name::shared("queue", name)?, stamps: QUEUE_STAMPS })
+    }
+
+    pub(crate) fn outbox(name: &str) -> Result<Self, Error> {
+        Ok(Self { queue: queue_name(name)?, stamps: OUTBOX_STAMPS })
+    }
+}
+
 impl<S: Store, H: Host> Transaction<S, H> {
     pub(super) fn new(engine: Engine<S, H>) -> Self {
         Self { engine, staged: RefCell::new(Vec::new()), ended: Cell::new(false), staging: Pending::default() }
@@ -36,7 +53,7 @@ impl<S: Store, H: Host> Transaction<S, H> {
     /// # Errors
     /// As [`Queue::enqueue`](super::Queue::enqueue), and those of the queue's name.
     pub async fn enqueue(&self, queue: &str, payload: S::Payload, options: &EnqueueOptions) -> Result<JobId, Error> {
-        self.stage(Name::shared("queue", queue)?, QUEUE_STAMPS, payload, options).await
+        self.stage(Target::queue(queue)?, payload, options).await
     }
 
     /// Stages a job for an outbox and returns its id. The job has the outbox's stamps.
@@ -49,21 +66,19 @@ impl<S: Store, H: Host> Transaction<S, H> {
         payload: S::Payload,
         options: &EnqueueOptions,
     ) -> Result<JobId, Error> {
-        self.stage(queue_name(outbox)?, OUTBOX_STAMPS, payload, options).await
+        self.stage(Target::outbox(outbox)?, payload, options).await
     }
 
-    async fn stage(
+    pub(crate) async fn stage(
         &self,
-        queue: Name,
-        stamps: Stamps,
+        Target { queue, stamps }: Target,
         payload: S::Payload,
         options: &EnqueueOptions,
     ) -> Result<JobId, Error> {
         options.check()?;
         self.check_running()?;
         let _staging = self.staging.start();
-        let mut script = Stage { queue, stamps, options: *options, staged: None };
-        self.engine.run(&mut script).await?;
+        let script = self.engine.run(Stage { queue, stamps, options: *options, staged: None }).await?;
         let Some(staged) = script.staged else { return Err(Error::Closed) };
         let id = staged.job.id;
         self.staged.borrow_mut().push((staged, payload));
@@ -80,8 +95,7 @@ impl<S: Store, H: Host> Transaction<S, H> {
         let own = self.staged.borrow().iter().find(|(s, _)| s.job.id == id && s.job.queue == queue).cloned();
         match own {
             Some((staged, payload)) => {
-                let mut script = GetStaged { staged, found: None };
-                self.engine.run(&mut script).await?;
+                let script = self.engine.run(GetStaged { staged, found: None }).await?;
                 Ok(script.found.map(|job| (job, payload)))
             }
             None => self.engine.plain_queue(queue).get(id).await,
@@ -100,7 +114,7 @@ impl<S: Store, H: Host> Transaction<S, H> {
         if staged.is_empty() {
             return Ok(());
         }
-        self.engine.run(&mut Commit { staged }).await
+        self.engine.run(Commit { staged }).await.map(drop)
     }
 
     /// Ends the transaction, and with it all it has staged.

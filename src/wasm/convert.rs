@@ -116,53 +116,20 @@ pub fn state(name: &str) -> Option<State> {
     [State::Pending, State::Processing, State::Dead].into_iter().find(|state| state.as_str() == name)
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct StatsRecord {
-    pending: usize,
-    ready: usize,
-    processing: usize,
-    dead: usize,
-    next_deadline: Option<f64>,
-}
+// Records go as tuples: property names would bring a cache of strings along, and a hash map for it.
 
+/// `[pending, ready, processing, dead, nextDeadline]`
 pub fn stats(tally: &Tally) -> JsValue {
     let Tally { pending, ready, processing, dead, next_deadline } = *tally;
-    let next_deadline = next_deadline.map(|at| at.as_millis() as f64);
-    record(&StatsRecord { pending, ready, processing, dead, next_deadline })
+    record(&(pending, ready, processing, dead, next_deadline.map(|at| at.as_millis() as f64)))
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ScheduleRecord<'a> {
-    name: &'a str,
-    spec: &'a str,
-    queue: &'a str,
-    options: OptionsRecord,
-    next_fire_at: f64,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct OptionsRecord {
-    priority: Option<f64>,
-    max_attempts: Option<f64>,
-    expires: Option<f64>,
-}
-
+/// `[name, spec, queue, priority, maxAttempts, expires, nextFireAt]`
 pub fn schedule(row: &ScheduleRow<JsValue>) -> JsValue {
     let ScheduleOptions { priority, max_attempts, expires } = row.options;
-    record(&ScheduleRecord {
-        name: &row.name,
-        spec: &row.spec,
-        queue: &row.queue,
-        options: OptionsRecord {
-            priority: priority.map(|n| n as f64),
-            max_attempts: max_attempts.map(|n| n as f64),
-            expires: expires.map(length),
-        },
-        next_fire_at: instant(Some(row.next_fire_at)),
-    })
+    let (priority, max_attempts) = (priority.map(|n| n as f64), max_attempts.map(|n| n as f64));
+    let next_fire_at = instant(Some(row.next_fire_at));
+    record(&(&*row.name, &*row.spec, &*row.queue, priority, max_attempts, expires.map(length), next_fire_at))
 }
 
 fn record(record: &impl Serialize) -> JsValue {

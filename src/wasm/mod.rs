@@ -9,35 +9,22 @@
 
 mod convert;
 mod host;
+mod keyed;
 mod panic;
 mod perform;
 mod queue;
+mod rows;
+mod storage;
 mod store;
 mod transaction;
 
-use crate::runtime::{self, MemoryStore, StopToken};
+use crate::runtime::{self, StopToken};
 use wasm_bindgen::prelude::*;
 
-type Storage = MemoryStore<JsValue>;
-type Engine = runtime::Engine<Storage, host::JsHost>;
+type Engine = runtime::Engine<storage::AnyStore, host::JsHost>;
 
 /// What an export gives back: the result, or a promise of it; or the error.
 type Outcome = Result<JsValue, JsValue>;
-
-/// The memory storage; stores opened on one of these share it.
-#[wasm_bindgen]
-#[derive(Clone, Debug, Default)]
-pub struct Memory {
-    store: Storage,
-}
-
-#[wasm_bindgen]
-impl Memory {
-    #[wasm_bindgen(constructor)]
-    pub fn new() -> Self {
-        Self::default()
-    }
-}
 
 /// What stops a loop.
 #[wasm_bindgen]

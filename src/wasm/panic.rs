@@ -11,7 +11,13 @@ extern "C" {
 
 #[wasm_bindgen(start)]
 pub fn start() {
-    std::panic::set_hook(Box::new(|info| alkstore_panicked(&info.to_string())));
+    std::panic::set_hook(Box::new(|info| {
+        let text = info.payload().downcast_ref::<&str>().copied();
+        let text = text.or_else(|| info.payload().downcast_ref::<String>().map(String::as_str));
+        let place =
+            info.location().map_or(String::new(), |at| [" at ", at.file(), ":", &at.line().to_string()].concat());
+        alkstore_panicked(&[text.unwrap_or("a panic"), &place].concat());
+    }));
 }
 
 /// Panics, for the tests of what that leaves behind.

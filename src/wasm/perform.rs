@@ -1,6 +1,8 @@
 //! One operation, from an export's arguments to what JavaScript gets.
 
+use std::cell::RefCell;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use wasm_bindgen::prelude::*;
@@ -9,27 +11,25 @@ use wasm_bindgen_futures::future_to_promise;
 use super::convert;
 use super::host::JsHost;
 use super::{Engine, Outcome};
-use crate::core::{Error, Script};
+use crate::core::{Error, Scope, Script, Step, View};
 
 /// Runs a script in a storage transaction of its own, unless its arguments were refused: a plain
 /// result from a storage that never waits, else a promise.
 pub fn perform<S, F>(engine: &Engine, script: Result<S, Error>, finish: F) -> Outcome
 where
     S: Script<JsValue> + 'static,
-    F: FnOnce(&JsHost, S) -> JsValue + 'static,
+    F: Fn(&JsHost, &mut S) -> JsValue + 'static,
 {
-    let host = engine.host();
-    let mut script = script.map_err(|error| convert::error(host, &error))?;
-    match engine.run_now(&mut script) {
-        Some(Ok(())) => Ok(finish(host, script)),
-        Some(Err(error)) => Err(convert::error(host, &error)),
-        None => wait_for(engine, Box::new(Performed { script, finish })),
+    match script {
+        Ok(script) => run(engine, Box::new(Performed { script, finish })),
+        Err(error) => Err(refused(engine, &error)),
     }
 }
 
+/// A script, and what is made of its outcome.
 trait Operation {
     fn script(&mut self) -> &mut dyn Script<JsValue>;
-    fn finish(self: Box<Self>, host: &JsHost) -> JsValue;
+    fn finish(&mut self, host: &JsHost) -> JsValue;
 }
 
 struct Performed<S, F> {
@@ -37,25 +37,58 @@ struct Performed<S, F> {
     finish: F,
 }
 
-impl<S: Script<JsValue>, F: FnOnce(&JsHost, S) -> JsValue> Operation for Performed<S, F> {
+impl<S: Script<JsValue>, F: Fn(&JsHost, &mut S) -> JsValue> Operation for Performed<S, F> {
     fn script(&mut self) -> &mut dyn Script<JsValue> {
         &mut self.script
     }
 
-    fn finish(self: Box<Self>, host: &JsHost) -> JsValue {
-        (self.finish)(host, self.script)
+    fn finish(&mut self, host: &JsHost) -> JsValue {
+        (self.finish)(host, &mut self.script)
     }
 }
 
-// Not generic: every copy of what is behind a future and a promise is paid in bytes.
-fn wait_for(engine: &Engine, mut operation: Box<dyn Operation>) -> Outcome {
+// What follows is not generic: every copy of it is paid in bytes.
+
+#[cold]
+#[inline(never)]
+fn refused(engine: &Engine, error: &Error) -> JsValue {
+    convert::error(engine.host(), error)
+}
+
+#[inline(never)]
+fn run(engine: &Engine, mut operation: Box<dyn Operation>) -> Outcome {
+    match engine.run_now(operation.script()) {
+        Some(done) => finished(engine, done, &mut *operation),
+        None => wait_for(engine, Rc::new(RefCell::new(operation))),
+    }
+}
+
+fn finished(engine: &Engine, done: Result<(), Error>, operation: &mut dyn Operation) -> Outcome {
+    match done {
+        Ok(()) => Ok(operation.finish(engine.host())),
+        Err(error) => Err(refused(engine, &error)),
+    }
+}
+
+fn wait_for(engine: &Engine, operation: Rc<RefCell<Box<dyn Operation>>>) -> Outcome {
     let engine = engine.clone();
     settle(Box::pin(async move {
-        match engine.run(operation.script()).await {
-            Ok(()) => Ok(operation.finish(engine.host())),
-            Err(error) => Err(convert::error(engine.host(), &error)),
-        }
+        let done = engine.run_shared(Rc::new(RefCell::new(Waiting(Rc::clone(&operation))))).await;
+        finished(&engine, done, &mut **operation.borrow_mut())
     }))
+}
+
+/// The script of an operation that waits.
+struct Waiting(Rc<RefCell<Box<dyn Operation>>>);
+
+impl Script<JsValue> for Waiting {
+    fn opening(&mut self) -> Option<Scope> {
+        self.0.borrow_mut().script().opening()
+    }
+
+    fn step(&mut self, view: &mut View<JsValue>) -> Step {
+        self.0.borrow_mut().script().step(view)
+    }
 }
 
 /// Starts a future at once, so that calls take effect in the order in which they are made: what it

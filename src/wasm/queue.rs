@@ -8,8 +8,10 @@ use wasm_bindgen_futures::JsFuture;
 
 use super::convert::{self, ids, span};
 use super::host::{JsHost, millis};
+use super::keyed::{Handle, Transaction};
 use super::perform::{perform, settle};
-use super::{Engine, Outcome, Stop, Storage};
+use super::storage::AnyStore;
+use super::{Engine, Outcome, Stop};
 use crate::core::queue::ack::{Ack, AckBatch};
 use crate::core::queue::cancel::Cancel;
 use crate::core::queue::claim::ClaimJobs;
@@ -20,20 +22,54 @@ use crate::core::queue::heartbeat::Heartbeat;
 use crate::core::queue::inspect::{Get, LIST_LIMIT, List, Stats};
 use crate::core::queue::retry::Retry;
 use crate::core::queue::sweep::Sweep;
-use crate::core::{Claim, Duration, Name};
+use crate::core::{Claim, Duration, Error, Name};
 use crate::runtime;
+
+/// What a queue is asked for. Arguments that are not named are not looked at.
+#[wasm_bindgen]
+#[derive(Clone, Copy, Debug)]
+pub enum Op {
+    /// For the worker that was set.
+    ClaimOne,
+    /// `extra` at the most.
+    ClaimBatch,
+    /// `id` and `number` name the claim.
+    Ack,
+    /// Of a claim; `text` is the error, `extra` the delay.
+    Retry,
+    /// Of a claim; `text` is the error.
+    Fail,
+    /// Of a claim; `extra` is how long.
+    Heartbeat,
+    /// `given` ids, ascending, each once; so in what follows.
+    AckBatch,
+    /// `id`.
+    Cancel,
+    /// `id`.
+    Get,
+    /// `text` is the state, or none; ids after `id`; `extra` at the most.
+    List,
+    /// Nothing.
+    Stats,
+    /// `given` ids, or all.
+    Redrive,
+    /// `given` ids, or all.
+    Purge,
+    /// Nothing.
+    SweepExpired,
+}
 
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct Queue {
-    queue: runtime::Queue<Storage, JsHost>,
+    queue: runtime::Queue<AnyStore, JsHost>,
     engine: Engine,
     /// Who claims: set apart, because workers claim again and again under one name.
     worker: RefCell<Option<Name>>,
 }
 
 impl Queue {
-    pub fn new(queue: runtime::Queue<Storage, JsHost>, engine: Engine) -> Self {
+    pub fn new(queue: runtime::Queue<AnyStore, JsHost>, engine: Engine) -> Self {
         Self { queue, engine, worker: RefCell::default() }
     }
 
@@ -44,6 +80,17 @@ impl Queue {
     fn claim_jobs(&self, n: usize) -> ClaimJobs<JsValue> {
         let worker = self.worker.borrow().clone();
         ClaimJobs::new(self.name(), worker.unwrap_or_else(|| self.name()), n)
+    }
+
+    fn enqueue_in(&self, transaction: Transaction, script: Result<Enqueue<JsValue>, Error>) -> Outcome {
+        let engine = self.engine.clone();
+        settle(Box::pin(async move {
+            let enqueued = match script {
+                Ok(mut script) => engine.run_in(transaction, &mut script).await.map(|()| script.id),
+                Err(error) => Err(error),
+            };
+            convert::outcome(engine.host(), enqueued.map(|id| (id as f64).into()))
+        }))
     }
 
     fn claim(&self, id: f64, number: f64) -> Claim {
@@ -58,8 +105,11 @@ impl Queue {
         self.queue.name().to_string()
     }
 
+    /// With `transaction` in one that is the caller's own; that resolves while it is still under way.
+    #[allow(clippy::too_many_arguments)]
     pub fn enqueue(
         &self,
+        transaction: Option<Handle>,
         payload: JsValue,
         delay: f64,
         run_at: f64,
@@ -69,7 +119,10 @@ impl Queue {
     ) -> Outcome {
         let options = convert::enqueue_options(delay, run_at, priority, max_attempts, expires);
         let script = Enqueue::new(self.name(), self.queue.stamps(), options, payload);
-        perform(&self.engine, script, |_, script| (script.id as f64).into())
+        match transaction {
+            None => perform(&self.engine, script, |_, script| (script.id as f64).into()),
+            Some(transaction) => self.enqueue_in(Transaction::new(transaction), script),
+        }
     }
 
     /// Whom the next claims are for.
@@ -79,79 +132,63 @@ impl Queue {
         Ok(())
     }
 
-    pub fn claim_one(&self) -> Outcome {
-        perform(&self.engine, Ok(self.claim_jobs(1)), |host, mut script| {
-            script.claimed.pop().map_or(JsValue::NULL, |job| convert::claimed(host, job))
-        })
-    }
-
-    pub fn claim_batch(&self, n: f64) -> Outcome {
-        perform(&self.engine, Ok(self.claim_jobs(n as usize)), |host, script| {
-            convert::array(script.claimed.into_iter().map(|job| convert::claimed(host, job)))
-        })
-    }
-
-    pub fn ack(&self, id: f64, number: f64) -> Outcome {
-        perform(&self.engine, Ok(Ack::new(self.claim(id, number))), |_, script| script.landed.into())
-    }
-
-    pub fn retry(&self, id: f64, number: f64, error: Option<String>, delay: f64) -> Outcome {
-        let bits = self.engine.random_bits();
-        let script = Retry::new(self.claim(id, number), error.as_deref(), span(delay), bits);
-        perform(&self.engine, Ok(script), |_, script| script.landed.into())
-    }
-
-    pub fn fail(&self, id: f64, number: f64, error: Option<String>) -> Outcome {
-        let script = Fail::new(self.claim(id, number), error.as_deref());
-        perform(&self.engine, Ok(script), |_, script| script.landed.into())
-    }
-
-    pub fn heartbeat(&self, id: f64, number: f64, extend: f64) -> Outcome {
-        let script = Heartbeat::new(self.claim(id, number), Duration::from_millis(millis(extend)));
-        perform(&self.engine, Ok(script), |_, script| script.landed.into())
-    }
-
-    pub fn ack_batch(&self, given: Vec<f64>) -> Outcome {
-        let script = AckBatch::new(self.name(), &ids(&given));
-        perform(&self.engine, Ok(script), |_, script| convert::size(script.acked))
-    }
-
-    pub fn cancel(&self, id: f64) -> Outcome {
-        let script = Cancel::new(self.name(), convert::id(id));
-        perform(&self.engine, Ok(script), |_, script| script.cancelled.into())
-    }
-
-    pub fn get(&self, id: f64) -> Outcome {
-        let script = Get::new(self.name(), convert::id(id));
-        perform(&self.engine, Ok(script), |host, script| {
-            script.found.map_or(JsValue::NULL, |found| convert::job(host, found))
-        })
-    }
-
-    pub fn list(&self, state: &str, after: f64, limit: f64) -> Outcome {
-        let limit = if limit.is_nan() { LIST_LIMIT } else { limit as usize };
-        let script = List::new(self.name(), convert::state(state), convert::id(after), limit);
-        perform(&self.engine, Ok(script), |host, script| {
-            convert::array(script.page.into_iter().map(|found| convert::job(host, found)))
-        })
-    }
-
-    pub fn stats(&self) -> Outcome {
-        perform(&self.engine, Ok(Stats::new(self.name())), |_, script| convert::stats(&script.tally))
-    }
-
-    pub fn redrive(&self, given: Option<Vec<f64>>) -> Outcome {
-        let script = Redrive::new(self.name(), given.as_deref().map(ids).as_deref());
-        perform(&self.engine, Ok(script), |_, script| convert::size(script.redriven))
-    }
-
-    pub fn purge(&self, given: Option<Vec<f64>>) -> Outcome {
-        let script = Purge::new(self.name(), given.as_deref().map(ids).as_deref());
-        perform(&self.engine, Ok(script), |_, script| convert::size(script.purged))
-    }
-
-    pub fn sweep_expired(&self) -> Outcome {
-        perform(&self.engine, Ok(Sweep::new(self.name())), |_, script| convert::size(script.swept))
+    /// Everything that is one script: see [`Op`] for what each takes. One export, because each costs glue, a wrapper
+    /// that engines compile at the start, and the code that turns arguments into values.
+    pub fn call(
+        &self,
+        op: Op,
+        id: f64,
+        number: f64,
+        extra: f64,
+        text: Option<String>,
+        given: Option<Vec<f64>>,
+    ) -> Outcome {
+        let (engine, name, text) = (&self.engine, self.name(), text.as_deref());
+        let claim = || self.claim(id, number);
+        let ids = given.map(|given| ids(&given));
+        match op {
+            Op::ClaimOne => perform(engine, Ok(self.claim_jobs(1)), |host, script| {
+                script.claimed.pop().map_or(JsValue::NULL, |job| convert::claimed(host, job))
+            }),
+            Op::ClaimBatch => perform(engine, Ok(self.claim_jobs(extra as usize)), |host, script| {
+                convert::array(script.claimed.drain(..).map(|job| convert::claimed(host, job)))
+            }),
+            Op::Ack => perform(engine, Ok(Ack::new(claim())), |_, script| script.landed.into()),
+            Op::Retry => {
+                let script = Retry::new(claim(), text, span(extra), engine.random_bits());
+                perform(engine, Ok(script), |_, script| script.landed.into())
+            }
+            Op::Fail => perform(engine, Ok(Fail::new(claim(), text)), |_, script| script.landed.into()),
+            Op::Heartbeat => {
+                let script = Heartbeat::new(claim(), Duration::from_millis(millis(extra)));
+                perform(engine, Ok(script), |_, script| script.landed.into())
+            }
+            Op::AckBatch => {
+                let script = AckBatch::new(name, ids.unwrap_or_default());
+                perform(engine, Ok(script), |_, script| convert::size(script.acked))
+            }
+            Op::Cancel => perform(engine, Ok(Cancel::new(name, convert::id(id))), |_, script| script.cancelled.into()),
+            Op::Get => perform(engine, Ok(Get::new(name, convert::id(id))), |host, script| {
+                script.found.take().map_or(JsValue::NULL, |found| convert::job(host, found))
+            }),
+            Op::List => {
+                let limit = if extra.is_nan() { LIST_LIMIT } else { extra as usize };
+                let script = List::new(name, text.and_then(convert::state), convert::id(id), limit);
+                perform(engine, Ok(script), |host, script| {
+                    convert::array(script.page.drain(..).map(|found| convert::job(host, found)))
+                })
+            }
+            Op::Stats => perform(engine, Ok(Stats::new(name)), |_, script| convert::stats(&script.tally)),
+            Op::Redrive => {
+                let script = Redrive::new(name, ids);
+                perform(engine, Ok(script), |_, script| convert::size(script.redriven))
+            }
+            Op::Purge => {
+                let script = Purge::new(name, ids);
+                perform(engine, Ok(script), |_, script| convert::size(script.purged))
+            }
+            Op::SweepExpired => perform(engine, Ok(Sweep::new(name)), |_, script| convert::size(script.swept)),
+        }
     }
 
     pub fn wait(&self, stop: &Stop) -> Outcome {

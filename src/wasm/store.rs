@@ -6,8 +6,9 @@ use super::convert::{self, count, span};
 use super::host::{HostObject, JsHost, millis};
 use super::perform::{perform, settle};
 use super::queue::Queue;
+use super::storage::Storage;
 use super::transaction::Transaction;
-use super::{Engine, Memory, Outcome, Stop};
+use super::{Engine, Outcome, Stop};
 use crate::core::lock::{Release, Renew, TryLock};
 use crate::core::queue::QueueOptions;
 use crate::core::schedule::{ListSchedules, Unschedule, Upsert};
@@ -29,24 +30,21 @@ impl Store {
 impl Store {
     /// `seed` is `NaN` where there is none.
     #[wasm_bindgen(constructor)]
-    pub fn new(memory: &Memory, host: HostObject, seed: f64) -> Self {
+    pub fn new(storage: &Storage, host: HostObject, seed: f64) -> Self {
         let seed = count(seed).map(|seed| seed as u64);
-        Self { engine: Engine::new(memory.store.clone(), JsHost::new(host), seed) }
+        Self { engine: Engine::new(storage.store.clone(), JsHost::new(host), seed) }
     }
 
-    /// Checks a shared name ahead of arguments that come after it.
-    pub fn check_shared(&self, name: &str, argument: Argument) -> Result<(), JsValue> {
-        self.refuse(Name::shared(argument.as_str(), name).map(drop))
-    }
-
-    /// Checks a local name ahead of arguments that come after it.
-    pub fn check_local(&self, name: &str, argument: Argument) -> Result<(), JsValue> {
-        self.refuse(Name::local(argument.as_str(), name).map(drop))
-    }
-
-    /// Checks a schedule's spec ahead of copying its payload.
-    pub fn check_spec(&self, spec: &str) -> Result<(), JsValue> {
-        self.refuse(every::parse(spec).map(drop))
+    /// Checks one argument ahead of those that come after it.
+    pub fn check(&self, argument: Argument, value: &str) -> Result<(), JsValue> {
+        self.refuse(match argument {
+            Argument::Name => Name::shared("name", value).map(drop),
+            Argument::Queue => Name::shared("queue", value).map(drop),
+            Argument::Outbox => Name::shared("outbox", value).map(drop),
+            Argument::Owner => Name::local("owner", value).map(drop),
+            Argument::WorkerId => Name::local("workerId", value).map(drop),
+            Argument::Spec => every::parse(value).map(drop),
+        })
     }
 
     pub fn queue(
@@ -72,15 +70,21 @@ impl Store {
         Ok(Queue::new((*outbox).clone(), self.engine.clone()))
     }
 
-    pub fn try_lock(&self, name: &str, owner: &str, ttl: f64) -> Outcome {
-        let (engine, script) = (self.engine.clone(), TryLock::new(name, owner, Duration::from_millis(millis(ttl))));
-        perform(
-            &self.engine,
-            script,
-            move |_, TryLock { name, owner, granted, .. }| {
-                if granted { Lock { engine, name, owner }.into() } else { JsValue::NULL }
-            },
-        )
+    /// Asks for a lock, or for more of it, or gives it up; whether it was granted. The names of one that was granted are
+    /// as they were then.
+    pub fn lock(&self, op: LockOp, name: &str, owner: &str, ttl: f64) -> Outcome {
+        let (engine, ttl) = (&self.engine, Duration::from_millis(millis(ttl)));
+        match op {
+            LockOp::Try => perform(engine, TryLock::new(name, owner, ttl), |_, script| script.granted.into()),
+            LockOp::Renew => {
+                let script = Renew::new(Name::internal(name), Name::internal(owner), ttl);
+                perform(engine, script, |_, script| script.renewed.into())
+            }
+            LockOp::Release => {
+                let script = Release::new(Name::internal(name), Name::internal(owner));
+                perform(engine, Ok(script), |_, script| script.released.into())
+            }
+        }
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -98,7 +102,7 @@ impl Store {
         let script = Upsert::new(name, spec, queue, payload, options);
         // A refusal comes back as the error that it is: the JavaScript side throws it.
         perform(&self.engine, script, |host, upsert| {
-            upsert.registered.map_or_else(|error| convert::error(host, &error), |_| JsValue::UNDEFINED)
+            upsert.registered.as_ref().map_or_else(|error| convert::error(host, error), |_| JsValue::UNDEFINED)
         })
     }
 
@@ -133,46 +137,32 @@ impl Store {
     }
 }
 
-/// Which argument a name is.
+/// What [`Store::check`] checks.
 #[wasm_bindgen]
 #[derive(Clone, Copy, Debug)]
 pub enum Argument {
-    Name = "name",
-    Owner = "owner",
-    Queue = "queue",
-    Outbox = "outbox",
-    WorkerId = "workerId",
+    /// A lock's or a schedule's name.
+    Name,
+    /// A queue's.
+    Queue,
+    /// An outbox's.
+    Outbox,
+    /// A lock's owner.
+    Owner,
+    /// A worker's.
+    WorkerId,
+    /// A schedule's spec.
+    Spec,
 }
 
-impl Argument {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Owner => "owner",
-            Self::Queue => "queue",
-            Self::Outbox => "outbox",
-            Self::WorkerId => "workerId",
-            _ => "name",
-        }
-    }
-}
-
+/// What [`Store::lock`] does.
 #[wasm_bindgen]
-#[derive(Debug)]
-pub struct Lock {
-    engine: Engine,
-    name: Name,
-    owner: Name,
-}
-
-#[wasm_bindgen]
-impl Lock {
-    pub fn renew(&self, ttl: f64) -> Outcome {
-        let script = Renew::new(self.name.clone(), self.owner.clone(), Duration::from_millis(millis(ttl)));
-        perform(&self.engine, script, |_, script| script.renewed.into())
-    }
-
-    pub fn release(&self) -> Outcome {
-        let script = Release::new(self.name.clone(), self.owner.clone());
-        perform(&self.engine, Ok(script), |_, script| script.released.into())
-    }
+#[derive(Clone, Copy, Debug)]
+pub enum LockOp {
+    /// Takes it, unless someone else holds it.
+    Try,
+    /// A full new window for its holder.
+    Renew,
+    /// Gives it up; `ttl` is not looked at.
+    Release,
 }

@@ -7,18 +7,20 @@ use wasm_bindgen::prelude::*;
 use super::convert;
 use super::host::JsHost;
 use super::perform::settle;
-use super::{Engine, Outcome, Storage};
+use super::storage::AnyStore;
+use super::{Engine, Outcome};
 use crate::runtime;
+use crate::runtime::transaction::Target;
 
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct Transaction {
-    transaction: Rc<runtime::Transaction<Storage, JsHost>>,
+    transaction: Rc<runtime::Transaction<AnyStore, JsHost>>,
     engine: Engine,
 }
 
 impl Transaction {
-    pub fn new(transaction: runtime::Transaction<Storage, JsHost>, engine: Engine) -> Self {
+    pub fn new(transaction: runtime::Transaction<AnyStore, JsHost>, engine: Engine) -> Self {
         Self { transaction: Rc::new(transaction), engine }
     }
 }
@@ -41,10 +43,10 @@ impl Transaction {
         let (transaction, engine) = (Rc::clone(&self.transaction), self.engine.clone());
         let options = convert::enqueue_options(delay, run_at, priority, max_attempts, expires);
         settle(Box::pin(async move {
-            let staged = if outbox {
-                transaction.outbox_enqueue(&name, payload, &options).await
-            } else {
-                transaction.enqueue(&name, payload, &options).await
+            let queue = if outbox { Target::outbox(&name) } else { Target::queue(&name) };
+            let staged = match queue {
+                Ok(queue) => transaction.stage(queue, payload, &options).await,
+                Err(error) => Err(error),
             };
             convert::outcome(engine.host(), staged.map(|id| (id as f64).into()))
         }))

@@ -9,7 +9,7 @@ use alkstore::core::queue::inspect::Stats;
 use alkstore::core::{Duration, Error, Name, Script, StoreError, Timestamp};
 use alkstore::runtime::{Clock, Engine, Host, ManualClock, MemoryStore, Queue, StopToken, Store, Timer, Wakes};
 
-use crate::support::{Executor, Text, ms, now, plain, secs};
+use crate::support::{Executor, Text, ms, now, plain, secs, turn};
 
 /// Memory that fails when told to, answers a turn late, and counts its transactions.
 #[derive(Clone, Default)]
@@ -38,19 +38,6 @@ impl Store for Flaky {
     fn wakes(&self) -> &Wakes {
         self.memory.wakes()
     }
-}
-
-/// Gives every other task a turn.
-async fn turn() {
-    let mut waited = false;
-    std::future::poll_fn(|context| {
-        if std::mem::replace(&mut waited, true) {
-            return std::task::Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        std::task::Poll::Pending
-    })
-    .await;
 }
 
 struct Setting {

@@ -118,10 +118,23 @@ impl<T> Task<T> {
     }
 }
 
-/// The outcome of an operation that resolves at its first poll, as all on a `MemoryStore` do.
+/// The outcome of an operation that resolves at its first poll, as all on these storages do.
 pub fn now<T>(operation: impl Future<Output = T>) -> T {
     match pin!(operation).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(outcome) => outcome,
         Poll::Pending => panic!("the operation waits"),
     }
+}
+
+/// Gives every other task a turn.
+pub async fn turn() {
+    let mut waited = false;
+    std::future::poll_fn(|context| {
+        if std::mem::replace(&mut waited, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }

@@ -5,9 +5,13 @@
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 mod executor;
+mod storage;
+mod table;
 mod timetable;
 mod world;
 
-pub use executor::{Executor, Task, now};
+pub use executor::{Executor, Task, now, turn};
+pub use storage::{TestStore, is_keyed};
+pub use table::Table;
 pub use timetable::Timetable;
 pub use world::{Handle, START, Store, Text, World, ms, plain, secs};

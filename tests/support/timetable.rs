@@ -20,9 +20,10 @@ use alkstore::core::queue::QueueOptions;
 use alkstore::core::queue::enqueue::EnqueueOptions;
 use alkstore::core::schedule::ScheduleOptions;
 use alkstore::core::{Claim, Duration, Error, Job, State, Timestamp};
-use alkstore::runtime::{Lock, ManualClock, MemoryStore, StopToken, Transaction};
+use alkstore::runtime::{Lock, ManualClock, StopToken, Transaction};
 
 use super::executor::now;
+use super::storage::TestStore;
 use super::world::{Handle, START, Text, World};
 
 type Words<'a> = std::str::SplitWhitespace<'a>;
@@ -31,8 +32,8 @@ type Words<'a> = std::str::SplitWhitespace<'a>;
 pub struct Timetable {
     pub world: World,
     queues: BTreeMap<String, Handle>,
-    locks: BTreeMap<(String, String), Lock<MemoryStore<Text>, ManualClock>>,
-    transaction: Option<Transaction<MemoryStore<Text>, ManualClock>>,
+    locks: BTreeMap<(String, String), Lock<TestStore<Text>, ManualClock>>,
+    transaction: Option<Transaction<TestStore<Text>, ManualClock>>,
 }
 
 impl Timetable {

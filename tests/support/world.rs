@@ -1,20 +1,21 @@
-//! One store in memory on a manual clock.
+//! One store on a manual clock.
 
 use std::rc::Rc;
 
 use alkstore::core::queue::QueueOptions;
 use alkstore::core::queue::enqueue::EnqueueOptions;
 use alkstore::core::{Duration, Error, Job, Timestamp};
-use alkstore::runtime::{Engine, ManualClock, MemoryStore, Queue, StopToken};
+use alkstore::runtime::{Engine, ManualClock, Queue, StopToken};
 
 use super::executor::{Executor, Task, now};
+use super::storage::TestStore;
 
 /// When every world begins: 2023-11-14, in milliseconds.
 pub const START: i64 = 1_700_000_000_000;
 
 pub type Text = Rc<str>;
-pub type Store = Engine<MemoryStore<Text>, ManualClock>;
-pub type Handle = Queue<MemoryStore<Text>, ManualClock>;
+pub type Store = Engine<TestStore<Text>, ManualClock>;
+pub type Handle = Queue<TestStore<Text>, ManualClock>;
 
 pub const fn secs(secs: i64) -> Duration {
     Duration::from_secs(secs)
@@ -34,13 +35,13 @@ pub fn plain() -> EnqueueOptions {
 pub struct World {
     pub executor: Executor,
     pub clock: ManualClock,
-    pub storage: MemoryStore<Text>,
+    pub storage: TestStore<Text>,
     pub store: Store,
 }
 
 impl World {
     pub fn new() -> Self {
-        let (clock, storage) = (ManualClock::new(Timestamp::from_millis(START)), MemoryStore::new());
+        let (clock, storage) = (ManualClock::new(Timestamp::from_millis(START)), TestStore::new());
         let store = Engine::new(storage.clone(), clock.clone(), Some(7));
         Self { executor: Executor::default(), clock, storage, store }
     }

@@ -1,13 +1,23 @@
 // What a program may do, for the compiler. types.test.mjs compiles it under each module resolution.
 
 import { AlkstoreError, memory, open } from "alkstore-wasm"
-import type { ClaimedJob, Clock, ErrorCode, Job, Lock, Outbox, Queue, ScheduleInfo, Store } from "alkstore-wasm"
+import type { ClaimedJob, Clock, Durability, ErrorCode, Job, Lock, Outbox, Queue, ScheduleInfo, Store } from "alkstore-wasm"
+import { indexedDb, upgrade } from "alkstore-wasm/indexeddb"
 import { init, open as openSlim } from "alkstore-wasm/slim"
 import { ManualClock } from "alkstore-wasm/testing"
 import { init as initUrl } from "alkstore-wasm/url"
 
 interface Mail {
   to: string
+}
+
+export async function durable(request: IDBOpenDBRequest): Promise<Durability> {
+  request.onupgradeneeded = () => upgrade(request.result, request.transaction!)
+  const store = await open({ storage: indexedDb({ database: request.result }) })
+  const transaction: IDBTransaction = request.result.transaction(["notes", "alkstore"], "readwrite")
+  await store.outbox("mail").enqueue({ to: "a" }, { transaction })
+  await (await open({ storage: indexedDb("jobs", { durability: "relaxed" }) })).persist()
+  return store.durability()
 }
 
 export async function main(bytes: Uint8Array): Promise<number> {

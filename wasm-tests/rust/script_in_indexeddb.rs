@@ -82,7 +82,7 @@ impl<S: Script<JsValue>> Run<S> {
             self.view.begin_answer();
             match scope {
                 Scope::Lock { .. } => self.view.lock = lock(&Array::from(rows).get(0)),
-                Scope::DueSchedules => self.view.schedules.extend(self.schedules.drain(..).map(Box::new)),
+                Scope::DueSchedules => self.view.schedules.extend(self.schedules.drain(..).map(Rc::new)),
                 Scope::NextBoundary => self.view.deadline = Some(Timestamp::from_millis(NOW + 60_000)),
                 other => panic!("not asked here: {other:?}"),
             }

@@ -1,10 +1,12 @@
 import { describe, expectTypeOf, test } from "vitest"
 import { AlkstoreError, memory, open } from "alkstore-wasm"
 import type {
-  ClaimedJob, Clock, Duration, EnqueueOptions, ErrorCode, Job, JobState, Lock, OpenOptions, Outbox, Queue, QueueOptions,
+  ClaimedJob, Clock, Durability, Duration, EnqueueOptions, ErrorCode, Job, JobState, Lock, OpenOptions, Outbox, Queue, QueueOptions,
   Schedule,
   ScheduleInfo, ScheduleOptions, StorageAdapter, Store, Transaction,
 } from "alkstore-wasm"
+import { indexedDb, upgrade } from "alkstore-wasm/indexeddb"
+import type { IndexedDbOptions } from "alkstore-wasm/indexeddb"
 import { ManualClock } from "alkstore-wasm/testing"
 
 interface Letter {
@@ -220,6 +222,27 @@ describe("the store's other calls", () => {
     expectTypeOf(tx.outboxEnqueue("orders", { to: "a" })).toEqualTypeOf<Promise<number>>()
     expectTypeOf(tx.get<Letter>("mail", 1)).toEqualTypeOf<Promise<Job<Letter> | null>>()
     expectTypeOf(store.close()).toEqualTypeOf<Promise<void>>()
+  })
+})
+
+describe("IndexedDB", () => {
+  test("is a storage like any other, by name or in the app's own database", () => {
+    const database = {} as IDBDatabase
+    expectTypeOf(indexedDb("jobs")).toEqualTypeOf<StorageAdapter>()
+    expectTypeOf(indexedDb).toBeCallableWith({ database }, { durability: "relaxed" })
+    expectTypeOf<IndexedDbOptions["durability"]>().toEqualTypeOf<"strict" | "relaxed" | null | undefined>()
+    expectTypeOf(upgrade).toEqualTypeOf<(db: IDBDatabase, transaction: IDBTransaction) => void>()
+    expectTypeOf(open).toBeCallableWith({ storage: indexedDb("jobs") })
+    // @ts-expect-error a database is opened by the app
+    indexedDb({ database: "jobs" })
+    // @ts-expect-error no such durability
+    indexedDb("jobs", { durability: "eventual" })
+  })
+
+  test("a store says how long it keeps things, and asks for more", () => {
+    expectTypeOf(store.durability()).toEqualTypeOf<Promise<Durability>>()
+    expectTypeOf(store.persist()).toEqualTypeOf<Promise<Durability>>()
+    expectTypeOf<Durability>().toEqualTypeOf<"persistent" | "best-effort" | "memory">()
   })
 })
 

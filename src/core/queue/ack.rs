@@ -6,7 +6,7 @@ use crate::core::scope::Scope;
 use crate::core::script::{Script, Step};
 use crate::core::view::View;
 
-use super::{claimed, each_once, take_held};
+use super::{claimed, take_held};
 
 /// Removes the job, if this very claim still holds it.
 #[derive(Debug)]
@@ -50,9 +50,9 @@ pub struct AckBatch {
 }
 
 impl AckBatch {
-    /// Acks `ids` of `queue`.
-    pub fn new(queue: Name, ids: &[JobId]) -> Self {
-        Self { queue, ids: each_once(ids), acked: 0 }
+    /// Acks `ids` of `queue`: ascending, each once (see [`each_once`](super::each_once)).
+    pub const fn new(queue: Name, ids: Vec<JobId>) -> Self {
+        Self { queue, ids, acked: 0 }
     }
 }
 

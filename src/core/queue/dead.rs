@@ -8,8 +8,6 @@ use crate::core::scope::Scope;
 use crate::core::script::{Script, Step};
 use crate::core::view::View;
 
-use super::each_once;
-
 /// Which dead jobs of a queue: the given ones, or all.
 fn dead_letters(queue: &Name, ids: &mut Option<Vec<JobId>>) -> Scope {
     match ids.take() {
@@ -30,9 +28,9 @@ pub struct Redrive {
 }
 
 impl Redrive {
-    /// Redrives `ids` of `queue`, or all.
-    pub fn new(queue: Name, ids: Option<&[JobId]>) -> Self {
-        Self { queue, ids: ids.map(each_once), redriven: 0 }
+    /// Redrives `ids` of `queue` (ascending, each once), or all.
+    pub const fn new(queue: Name, ids: Option<Vec<JobId>>) -> Self {
+        Self { queue, ids, redriven: 0 }
     }
 }
 
@@ -76,9 +74,9 @@ pub struct Purge {
 }
 
 impl Purge {
-    /// Purges `ids` of `queue`, or all.
-    pub fn new(queue: Name, ids: Option<&[JobId]>) -> Self {
-        Self { queue, ids: ids.map(each_once), purged: 0 }
+    /// Purges `ids` of `queue` (ascending, each once), or all.
+    pub const fn new(queue: Name, ids: Option<Vec<JobId>>) -> Self {
+        Self { queue, ids, purged: 0 }
     }
 }
 

@@ -12,7 +12,6 @@ pub mod inspect;
 pub mod retry;
 pub mod sweep;
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::error::Error;
@@ -68,13 +67,11 @@ pub(crate) fn check_count(argument: &'static str, count: Option<i64>) -> Result<
 }
 
 /// Ids in ascending order, without repetitions.
-fn each_once(ids: &[JobId]) -> Vec<JobId> {
-    // The shape of set that memory storage has: in wasm every other one, or a sort, is code of its own.
-    let mut set = BTreeSet::new();
-    for id in ids {
-        set.insert((0_i64, 0_i64, *id));
-    }
-    set.into_iter().map(|(_, _, id)| id).collect()
+pub fn each_once(ids: &[JobId]) -> Vec<JobId> {
+    let mut ids = ids.to_vec();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
 }
 
 /// The question behind every operation of a claim.

@@ -1,0 +1,288 @@
+// A transaction under way: requests out, rows in. Our own and the caller's, which differ in how they end.
+
+import { show } from "../arguments.js"
+import { AlkstoreError } from "../errors.js"
+import { ID_COLUMN, type JoinedTransaction, type Key, type KeyedTransaction, type Read, type Row } from "../keyed.js"
+import { deadline, DEADLINE_TEXT } from "./deadline.js"
+import { nameOf, storageError } from "./errors.js"
+import { INDEX, payloadKey } from "./layout.js"
+import { isInline } from "./placement.js"
+
+const NOT_STORED = "the payload cannot be stored by IndexedDB"
+
+export abstract class RowTransaction implements KeyedTransaction {
+  protected readonly store: IDBObjectStore
+  /** The last request that writes: requests succeed in the order in which they were made. */
+  protected written: IDBRequest | null = null
+  protected committing = false
+  /** Whether the database has begun it, and not only queued it behind others. */
+  protected isUnderWay = false
+  protected failure: AlkstoreError | null = null
+  /** Of the rows that were read or inserted here: payloads that lie in them. */
+  readonly #inline = new Map<number, unknown>()
+  readonly #waiting = new Set<(failure: AlkstoreError) => void>()
+
+  constructor(store: IDBObjectStore) {
+    this.store = store
+  }
+
+  abstract commit(): Promise<void>
+  abstract abort(): void
+
+  /** The engine has ended. Half an operation must not commit by itself. */
+  abandon(): void {
+    if (this.committing) return
+    this.fail(new AlkstoreError("Storage", "the engine stopped at a defect"))
+    if (this.written !== null) abortQuietly(this.store.transaction)
+  }
+
+  read(reads: Read[]): Promise<unknown[]> {
+    return this.whenDone((done) => {
+      const requests = reads.map((read) => this.#request(read))
+      const last = requests[requests.length - 1]
+      const answer = (): void => {
+        this.isUnderWay = true
+        done(requests.map(({ result }, at) => this.#noticed(reads[at] as Read, result)))
+      }
+      if (last === undefined) answer()
+      else last.onsuccess = answer
+    })
+  }
+
+  insert(id: number, k: Key[], v: unknown[], payload: unknown): void {
+    if (isInline(payload)) {
+      this.#inline.set(id, payload)
+      this.#put(id, { k, v, p: payload })
+    } else {
+      this.#put(payloadKey(id), { p: payload })
+      this.#put(id, { k, v })
+    }
+  }
+
+  update(id: number, k: Key[], v: unknown[]): void {
+    this.#put(id, this.#inline.has(id) ? { k, v, p: this.#inline.get(id) } : { k, v })
+  }
+
+  remove(id: number): void {
+    this.delete(id)
+    if (!this.#inline.has(id)) this.delete(payloadKey(id))
+  }
+
+  put(key: Key, k: Key[], v: unknown[], payload: unknown): void {
+    this.#put(key, { ...(k.length > 0 && { k }), v, ...(payload !== undefined && { p: payload }) })
+  }
+
+  delete(key: Key): void {
+    this.#write(() => this.store.delete(key))
+  }
+
+  #put(key: Key, row: Partial<Row>): void {
+    this.#write(() => this.store.put(row, key))
+  }
+
+  // Never throws: the engine must not be left by an exception.
+  #write(request: () => IDBRequest): void {
+    if (this.failure !== null) return
+    try {
+      this.written = request()
+    } catch (cause) {
+      const isCodec = nameOf(cause) === "DataCloneError"
+      const codec = (): AlkstoreError => new AlkstoreError("Codec", `${NOT_STORED}: ${show(cause)}`, { cause })
+      this.fail(isCodec ? codec() : storageError("writing failed", cause))
+      this.abort()
+    }
+  }
+
+  #request(read: Read): IDBRequest {
+    if (read[0] === "get") return this.store.get(read[1])
+    const range = IDBKeyRange.bound(read[1], read[2])
+    if (read[0] === "count") return this.store.index(INDEX).count(range)
+    return (read[0] === "index" ? this.store.index(INDEX) : this.store).getAll(range, read[3] || undefined)
+  }
+
+  #noticed(read: Read, result: unknown): unknown {
+    if (read[0] !== "count") for (const row of read[0] === "get" ? [result] : (result as unknown[])) this.#notice(row)
+    return result
+  }
+
+  #notice(row: unknown): void {
+    // A damaged one may be anything.
+    if (typeof row !== "object" || row === null || !("p" in row)) return
+    const id = (row as Partial<Row>).v?.[ID_COLUMN]
+    if (typeof id === "number") this.#inline.set(id, (row as Row).p)
+  }
+
+  /** A promise that `start` settles, or rejects by throwing; or the transaction by failing first. */
+  protected whenDone<T>(start: (done: (value: T) => void) => void): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.failure !== null) return reject(this.failure)
+      this.#waiting.add(reject)
+      try {
+        start((value) => {
+          this.#waiting.delete(reject)
+          resolve(value)
+        })
+      } catch (cause) {
+        this.fail(this.refusal(cause))
+        this.abort()
+      }
+    })
+  }
+
+  protected refusal(cause: unknown): AlkstoreError {
+    return storageError("reading failed", cause)
+  }
+
+  /** The first failure is the one that counts. */
+  protected fail(failure: AlkstoreError): void {
+    this.failure ??= failure
+    for (const reject of this.#waiting) reject(this.failure)
+    this.#waiting.clear()
+  }
+}
+
+/**
+ * A transaction of our own: durable when it completes, and aborted if it takes too long. `ended` is told whether the
+ * connection may no longer be trusted.
+ */
+export class OwnTransaction extends RowTransaction {
+  #completed: (() => void) | null = null
+  #isComplete = false
+  readonly #ended: (isLost: boolean) => void
+  readonly #cancel: () => void
+
+  constructor(store: IDBObjectStore, ended: (isLost: boolean) => void) {
+    super(store)
+    this.#ended = ended
+    this.#cancel = deadline(() => this.#expire())
+    const { transaction } = store
+    transaction.oncomplete = () => {
+      this.#isComplete = true
+      this.#end(false)
+      this.#completed?.()
+    }
+    // Its failures are told by promises: they are none of the handlers' that an app has on its own database.
+    transaction.onerror = (event) => {
+      event.stopPropagation()
+      event.preventDefault()
+      this.fail(storageError("the transaction failed", transaction.error ?? (event.target as IDBRequest).error))
+      this.abort()
+    }
+    transaction.onabort = (event) => {
+      event.stopPropagation()
+      this.fail(storageError("the transaction was aborted", transaction.error))
+      this.#end(nameOf(this.failure?.cause) === "UnknownError")
+    }
+  }
+
+  commit(): Promise<void> {
+    return this.whenDone((done) => {
+      this.committing = true
+      if (this.#isComplete) return done()
+      this.#completed = done
+      // Sooner than by itself. One that still waits for others could not be aborted any more.
+      if (this.isUnderWay) commitQuietly(this.store.transaction)
+    })
+  }
+
+  abort(): void {
+    this.fail(new AlkstoreError("Storage", "the transaction was aborted"))
+    abortQuietly(this.store.transaction)
+  }
+
+  #end(isLost: boolean): void {
+    this.#cancel()
+    this.#ended(isLost)
+  }
+
+  #expire(): void {
+    const isAborted = abortQuietly(this.store.transaction)
+    const unknown = isAborted ? "" : ": it was being committed, and whether it was is not known"
+    this.fail(new AlkstoreError("Storage", `the transaction took more than ${DEADLINE_TEXT}${unknown}`))
+    this.#end(true)
+  }
+}
+
+/** For the transactions of callers: who is at work in each. Ids are drawn by one after another. */
+const turns = new WeakMap<IDBTransaction, Promise<void>>()
+
+/**
+ * Inside the caller's own transaction, which is the caller's to commit or abort. `ended` is told whom to wake: nobody
+ * if it was aborted.
+ */
+export class CallersTransaction extends RowTransaction implements JoinedTransaction {
+  #leave: (() => void) | null = null
+  #topics: string[] = []
+
+  constructor(store: IDBObjectStore, ended: (topics: string[]) => void) {
+    super(store)
+    const { transaction } = store
+    const end = (how: string, topics: string[]): void => {
+      this.fail(storageError(`the caller's transaction ${how}`, transaction.error))
+      this.#leave?.()
+      ended(topics)
+    }
+    transaction.addEventListener("abort", () => end("was aborted", []))
+    transaction.addEventListener("complete", () => end("has ended", this.#topics))
+  }
+
+  wakeAfter(topics: string[]): void {
+    this.#topics = topics
+  }
+
+  override async read(reads: Read[]): Promise<unknown[]> {
+    const before = this.#leave === null ? this.#takeTurn() : undefined
+    if (before !== undefined) await before
+    return super.read(reads)
+  }
+
+  /** Resolves in the last request's turn, so that the caller may go on with its transaction. */
+  commit(): Promise<void> {
+    const promise = this.whenDone<void>((done) => {
+      this.committing = true
+      if (this.written === null || this.written.readyState === "done") return done()
+      this.written.onsuccess = () => done()
+    })
+    this.#leave?.()
+    return promise
+  }
+
+  abort(): void {
+    this.#leave?.()
+  }
+
+  protected override refusal(cause: unknown): AlkstoreError {
+    if (nameOf(cause) !== "TransactionInactiveError") return super.refusal(cause)
+    const text = "transaction is not active: enqueue in the turn that began it, or in one of its requests' own"
+    return new AlkstoreError("InvalidArgument", text, { cause })
+  }
+
+  // What another began here before, and has not written yet.
+  #takeTurn(): Promise<void> | undefined {
+    const { transaction } = this.store
+    const before = turns.get(transaction)
+    const mine = new Promise<void>((resolve) => {
+      this.#leave = resolve
+    })
+    turns.set(transaction, mine)
+    return before
+  }
+}
+
+function commitQuietly(transaction: IDBTransaction): void {
+  try {
+    transaction.commit?.()
+  } catch {
+    // It has ended, and its events say how.
+  }
+}
+
+/** Whether it could still be aborted. */
+function abortQuietly(transaction: IDBTransaction): boolean {
+  try {
+    transaction.abort()
+    return true
+  } catch {
+    return false
+  }
+}

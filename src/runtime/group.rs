@@ -1,0 +1,107 @@
+//! Group commit: operations that wait for a storage together share one of its transactions.
+//!
+//! While a transaction is under way, further operations queue up; whoever finds none under way leads, and takes all
+//! that wait along, in the order of their calls. Each keeps its own outcome: a refusal of one disturbs no other. Only a
+//! transaction that fails fails all of them.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::flag::Flag;
+use super::host::Clock;
+use super::store::Store;
+use crate::core::{Error, Scope, Script, Step, StoreError, View};
+
+/// How many operations share a transaction at the most. More would hold up everybody else who shares the storage.
+pub const GROUP_MAX: usize = 256;
+
+type Shared<P> = Rc<RefCell<dyn Script<P>>>;
+type Outcome = Rc<RefCell<Option<Result<(), Error>>>>;
+
+/// The operations of one store.
+pub(super) struct Group<P> {
+    waiting: RefCell<Vec<(Shared<P>, Outcome)>>,
+    /// While a transaction is under way: set when it ends.
+    ended: RefCell<Option<Flag>>,
+}
+
+impl<P> Default for Group<P> {
+    fn default() -> Self {
+        Self { waiting: RefCell::default(), ended: RefCell::default() }
+    }
+}
+
+impl<P> Group<P> {
+    /// Runs a script, together with those that wait. One whose caller is gone is run all the same.
+    pub(super) async fn run<S>(&self, store: &S, clock: &dyn Clock, script: Shared<P>) -> Result<(), Error>
+    where
+        S: Store<Payload = P>,
+    {
+        let outcome = Outcome::default();
+        self.waiting.borrow_mut().push((script, Rc::clone(&outcome)));
+        loop {
+            if let Some(outcome) = outcome.take() {
+                return outcome;
+            }
+            let under_way = self.ended.borrow().clone();
+            match under_way {
+                // All who wait look then: the first one leads.
+                Some(ended) => ended.wait().await,
+                None => self.lead(store, clock).await,
+            }
+        }
+    }
+
+    async fn lead<S: Store<Payload = P>>(&self, store: &S, clock: &dyn Clock) {
+        let (scripts, outcomes) = self.take();
+        self.ended.replace(Some(Flag::new()));
+        let mut leading = Leading { ended: &self.ended, outcomes, outcome: Err(abandoned()) };
+        let mut scripts: Vec<Member<P>> = scripts.into_iter().map(Member).collect();
+        let mut members: Vec<&mut dyn Script<P>> = scripts.iter_mut().map(|script| script as _).collect();
+        leading.outcome = store.transact(clock, &mut members).await;
+        // Before anybody learns of the outcome: whoever does takes the script back.
+        drop(scripts);
+    }
+
+    fn take(&self) -> (Vec<Shared<P>>, Vec<Outcome>) {
+        let mut waiting = self.waiting.borrow_mut();
+        let count = waiting.len().min(GROUP_MAX);
+        waiting.drain(..count).unzip()
+    }
+}
+
+/// A script of the group, borrowed only while it is stepped.
+struct Member<P>(Shared<P>);
+
+impl<P> Script<P> for Member<P> {
+    fn opening(&mut self) -> Option<Scope> {
+        self.0.borrow_mut().opening()
+    }
+
+    fn step(&mut self, view: &mut View<P>) -> Step {
+        self.0.borrow_mut().step(view)
+    }
+}
+
+/// However a leader ends, dropped at an await too: its group learns how it went, and others may lead.
+struct Leading<'g> {
+    ended: &'g RefCell<Option<Flag>>,
+    outcomes: Vec<Outcome>,
+    outcome: Result<(), Error>,
+}
+
+impl Drop for Leading<'_> {
+    fn drop(&mut self) {
+        for outcome in &self.outcomes {
+            outcome.replace(Some(self.outcome.clone()));
+        }
+        if let Some(ended) = self.ended.take() {
+            ended.set();
+        }
+    }
+}
+
+fn abandoned() -> Error {
+    let message = "an operation of the same transaction was dropped";
+    Error::Storage(StoreError { message: message.into(), cause: None })
+}

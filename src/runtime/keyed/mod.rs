@@ -1,0 +1,108 @@
+//! Storages that keep rows under keys, with one index over them: IndexedDB, or a table. What is read and written for
+//! each scope is decided here, once; the storage moves rows.
+
+mod answer;
+mod rows;
+mod session;
+
+use std::cell::Cell;
+
+use super::host::Clock;
+use super::store::Store;
+use super::wakes::Wakes;
+use crate::core::{Error, JobId, Script, Topic};
+
+pub use rows::{Answer, Header, Read, Row, Write};
+
+/// A place where rows are kept under keys.
+pub trait Keyed {
+    /// A handle to a payload.
+    type Payload: Clone + 'static;
+    /// A transaction of it.
+    type Transaction: KeyedTransaction<Payload = Self::Payload>;
+
+    /// Begins a transaction that no other one of the storage overlaps. It need not be under way yet: whoever waits for
+    /// its first answer has waited for the others.
+    ///
+    /// # Errors
+    /// [`Error::Storage`]: nothing has begun.
+    async fn begin(&self) -> Result<Self::Transaction, Error>;
+
+    /// Tells everybody else who shares the storage of a commit.
+    fn announce(&self, topics: &[Topic]);
+}
+
+/// A transaction under way. Dropping it before it is committed leaves nothing of it.
+pub trait KeyedTransaction {
+    /// A handle to a payload.
+    type Payload: Clone;
+
+    /// Answers all of `reads`, in their order. They see what was written before.
+    ///
+    /// # Errors
+    /// [`Error::Storage`]: the transaction has failed, or a row is damaged.
+    async fn read(&self, reads: Vec<Read>) -> Result<Vec<Answer<Self::Payload>>, Error>;
+
+    /// Writes. What goes wrong with it comes out of the next read, or the commit.
+    fn write(&self, write: Write<Self::Payload>);
+
+    /// Resolves once all of it is durable.
+    ///
+    /// # Errors
+    /// [`Error::Storage`]: nothing of it was persisted.
+    async fn commit(self) -> Result<(), Error>;
+}
+
+/// A [`Store`] over rows under keys.
+#[derive(Debug)]
+pub struct KeyedStore<K> {
+    rows: K,
+    wakes: Wakes,
+    /// No id below is given again, though the transaction that would have said so was rolled back by its owner.
+    floor: Cell<JobId>,
+}
+
+impl<K: Keyed> KeyedStore<K> {
+    /// A store over `rows`.
+    pub fn new(rows: K) -> Self {
+        Self { rows, wakes: Wakes::new(), floor: Cell::new(1) }
+    }
+
+    /// Where the rows are kept.
+    pub const fn rows(&self) -> &K {
+        &self.rows
+    }
+
+    /// Runs scripts in a transaction that is somebody else's: it commits with it, or vanishes with it. Gives the topics to wake
+    /// once that has committed.
+    ///
+    /// # Errors
+    /// As [`Store::transact`]; the transaction is then of no use any more.
+    pub async fn transact_in(
+        &self,
+        transaction: &K::Transaction,
+        clock: &dyn Clock,
+        scripts: &mut [&mut dyn Script<K::Payload>],
+    ) -> Result<Vec<Topic>, Error> {
+        session::run(transaction, &self.floor, clock, scripts).await
+    }
+}
+
+impl<K: Keyed> Store for KeyedStore<K> {
+    type Payload = K::Payload;
+
+    async fn transact(&self, clock: &dyn Clock, scripts: &mut [&mut dyn Script<K::Payload>]) -> Result<(), Error> {
+        let transaction = self.rows.begin().await?;
+        let topics = self.transact_in(&transaction, clock, scripts).await?;
+        transaction.commit().await?;
+        if !topics.is_empty() {
+            topics.iter().for_each(|topic| self.wakes.wake(topic));
+            self.rows.announce(&topics);
+        }
+        Ok(())
+    }
+
+    fn wakes(&self) -> &Wakes {
+        &self.wakes
+    }
+}

@@ -1,0 +1,115 @@
+//! What is read and written, in terms of rows.
+
+use std::rc::Rc;
+
+use crate::core::clock::Meta;
+use crate::core::index::{Section, Sort};
+use crate::core::{Job, JobId, LockRow, Name, ScheduleRow, Timestamp};
+
+/// The row that every transaction reads first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// What the engine remembers.
+    pub meta: Meta,
+    /// The latest instant behind which a clock that steps back makes entries of the index untrue; see
+    /// [`crossed`](crate::core::index::crossed).
+    pub crossed: Timestamp,
+}
+
+impl Default for Header {
+    fn default() -> Self {
+        Self { meta: Meta::default(), crossed: Timestamp::from_millis(i64::MIN) }
+    }
+}
+
+/// A read; all of a round are asked at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// The header → [`Answer::Header`].
+    Header,
+    /// A job by id → [`Answer::Jobs`].
+    Job(JobId),
+    /// The payload of a job whose row came without → [`Answer::Payload`].
+    Payload(JobId),
+    /// All jobs of all queues with a larger id, in the order of ids, at most so many → [`Answer::Jobs`].
+    Jobs(JobId, usize),
+    /// A part of the index, both ends included → [`Answer::Jobs`], or [`Answer::Schedules`] of the last two sections.
+    Index {
+        /// The queue.
+        queue: Name,
+        /// The section.
+        section: Section,
+        /// From here.
+        from: Sort,
+        /// To here.
+        to: Sort,
+        /// How many at the most.
+        limit: usize,
+    },
+    /// How many entries a section has up to a position, that one included → [`Answer::Count`].
+    Count {
+        /// The queue.
+        queue: Name,
+        /// The section.
+        section: Section,
+        /// To here.
+        to: Sort,
+    },
+    /// A lock → [`Answer::Locks`].
+    Lock(Name),
+    /// All locks → [`Answer::Locks`].
+    Locks,
+    /// A schedule → [`Answer::Schedules`].
+    Schedule(Name),
+    /// All schedules, in any order → [`Answer::Schedules`].
+    Schedules,
+}
+
+/// The answer to a [`Read`].
+#[derive(Debug)]
+pub enum Answer<P> {
+    /// The header; the default one before the first is written.
+    Header(Header),
+    /// Jobs.
+    Jobs(Vec<Row<P>>),
+    /// Schedules.
+    Schedules(Vec<Rc<ScheduleRow<P>>>),
+    /// Locks.
+    Locks(Vec<(Name, LockRow)>),
+    /// A payload; `None` is a damaged storage.
+    Payload(Option<P>),
+    /// A number of entries.
+    Count(usize),
+}
+
+/// A job as it is stored: with its payload, or with that apart.
+#[derive(Clone, Debug)]
+pub struct Row<P> {
+    /// The row.
+    pub job: Rc<Job>,
+    /// The payload; `None` if it has to be asked for.
+    pub payload: Option<P>,
+}
+
+/// A write. Those of jobs and schedules bring their entries in the index along:
+/// [`job_entries`](crate::core::index::job_entries) at `now`, and
+/// [`schedule_entries`](crate::core::index::schedule_entries).
+#[derive(Clone, Debug)]
+pub enum Write<P> {
+    /// The header.
+    Header(Header),
+    /// A new job.
+    Insert(Rc<Job>, P, Timestamp),
+    /// A job's row, which this transaction has read or inserted; its payload stays.
+    Update(Rc<Job>, Timestamp),
+    /// A job and its payload go.
+    Remove(JobId),
+    /// A lock.
+    PutLock(Name, LockRow),
+    /// A lock goes.
+    RemoveLock(Name),
+    /// A schedule with its payload.
+    PutSchedule(Rc<ScheduleRow<P>>),
+    /// A schedule goes.
+    RemoveSchedule(Name),
+}

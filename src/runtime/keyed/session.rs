@@ -1,0 +1,176 @@
+//! Scripts in one transaction of a storage that keeps rows under keys.
+
+use std::cell::Cell;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use super::KeyedTransaction;
+use super::answer::{Answers, opening_reads};
+use super::rows::{Header, Read, Row, Write};
+use crate::core::index::crossed;
+use crate::core::{Change, Duration, Error, Job, JobId, Scope, Script, Step, Timestamp, Topic, View};
+use crate::runtime::host::Clock;
+
+/// How far ahead of the clock the first reads of a transaction look. They are asked before it is under way, and must
+/// find what becomes due while it waits for others; one that waits for longer asks again.
+const HORIZON: Duration = Duration::from_secs(1);
+
+/// How many rows are moved at a time when the clock was set back.
+const MOVE_CHUNK: usize = 256;
+
+/// Runs the scripts one after another; who is to look again once the transaction has committed.
+pub(super) async fn run<T: KeyedTransaction>(
+    transaction: &T,
+    floor: &Cell<JobId>,
+    clock: &dyn Clock,
+    scripts: &mut [&mut dyn Script<T::Payload>],
+) -> Result<Vec<Topic>, Error> {
+    let horizon = clock.now()?.plus(HORIZON);
+    let mut reads = vec![Read::Header];
+    let mut question = scripts.first_mut().and_then(|script| script.opening());
+    if let Some(scope) = &question {
+        opening_reads(scope, horizon, &mut reads);
+    }
+    let mut answers = Answers::new(transaction.read(reads).await?);
+    // Read only now: the answers have waited for every transaction before this one.
+    let now = clock.now()?;
+    let stored = answers.header();
+    let mut session = Session { transaction, view: View::default(), header: stored, now };
+    session.header.meta.next_id = session.header.meta.next_id.max(floor.get());
+    let mut asked = Some(answers).filter(|_| now <= horizon);
+    if let Some(step) = session.header.meta.observe(now) {
+        session.move_back(step).await?;
+        asked = None;
+    }
+    for (at, script) in scripts.iter_mut().enumerate() {
+        if at > 0 {
+            question = script.opening();
+        }
+        session.script(*script, question.take(), asked.take()).await?;
+        floor.set(session.header.meta.next_id);
+    }
+    if session.header != stored {
+        transaction.write(Write::Header(session.header));
+    }
+    Ok(session.view.wakes)
+}
+
+type Reading<'r, P> = Pin<Box<dyn Future<Output = Result<Answers<P>, Error>> + 'r>>;
+
+/// One transaction's scripts, at one instant.
+pub(super) struct Session<'t, T: KeyedTransaction> {
+    pub(super) transaction: &'t T,
+    pub(super) view: View<T::Payload>,
+    pub(super) header: Header,
+    pub(super) now: Timestamp,
+}
+
+impl<T: KeyedTransaction> Session<'_, T> {
+    async fn script(
+        &mut self,
+        script: &mut dyn Script<T::Payload>,
+        mut question: Option<Scope>,
+        mut asked: Option<Answers<T::Payload>>,
+    ) -> Result<(), Error> {
+        self.view.begin(self.now, self.header.meta);
+        loop {
+            if let Some(scope) = &question {
+                self.apply();
+                self.view.begin_answer();
+                let answers = match asked.take() {
+                    Some(answers) => answers,
+                    None => self.ask(scope).await?,
+                };
+                self.answer(scope, answers).await?;
+            }
+            match script.step(&mut self.view) {
+                Step::Ask(scope) => question = Some(scope),
+                Step::Done => break,
+            }
+        }
+        self.apply();
+        Ok(())
+    }
+
+    /// The first round of reads for a scope.
+    pub(super) fn ask(&self, scope: &Scope) -> Reading<'_, T::Payload> {
+        let mut reads = Vec::new();
+        opening_reads(scope, self.now, &mut reads);
+        self.read(reads)
+    }
+
+    #[inline(never)]
+    pub(super) fn read(&self, reads: Vec<Read>) -> Reading<'_, T::Payload> {
+        let transaction = self.transaction;
+        Box::pin(async move { transaction.read(reads).await.map(Answers::new) })
+    }
+
+    fn apply(&mut self) {
+        self.header.meta = self.view.meta;
+        for change in std::mem::take(&mut self.view.changes) {
+            let write = match change {
+                Change::Insert(job, payload) => {
+                    self.cross(&job);
+                    Write::Insert(job, payload, self.now)
+                }
+                Change::Update(job) => {
+                    self.update(job);
+                    continue;
+                }
+                Change::Remove { id, .. } => Write::Remove(id),
+                Change::PutLock(name, lock) => Write::PutLock(name, lock),
+                Change::RemoveLock(name) => Write::RemoveLock(name),
+                Change::PutSchedule(row) => Write::PutSchedule(row),
+                Change::RemoveSchedule(name) => Write::RemoveSchedule(name),
+            };
+            self.transaction.write(write);
+        }
+    }
+
+    /// Writes a job's row, and with it the entries that are true now.
+    #[inline(never)]
+    pub(super) fn update(&mut self, job: Rc<Job>) {
+        self.cross(&job);
+        self.transaction.write(Write::Update(job, self.now));
+    }
+
+    /// The same for several; whether there were any.
+    #[inline(never)]
+    pub(super) fn update_all(&mut self, rows: Vec<Row<T::Payload>>) -> bool {
+        let any = !rows.is_empty();
+        rows.into_iter().for_each(|row| self.update(row.job));
+        any
+    }
+
+    #[inline(never)]
+    fn cross(&mut self, job: &Job) {
+        if let Some(at) = crossed(job, self.now) {
+            self.header.crossed = self.header.crossed.max(at);
+        }
+    }
+
+    /// Moves every derived deadline of the storage back by `step`.
+    async fn move_back(&mut self, step: Duration) -> Result<(), Error> {
+        self.header.crossed = self.now;
+        let mut after = 0;
+        loop {
+            let rows = self.read(vec![Read::Jobs(after, MOVE_CHUNK)]).await?.jobs();
+            let Some(last) = rows.last() else { break };
+            after = last.job.id;
+            for mut row in rows {
+                Rc::make_mut(&mut row.job).move_back(step);
+                self.update(row.job);
+            }
+        }
+        let mut answers = self.read(vec![Read::Locks, Read::Schedules]).await?;
+        for (name, mut lock) in answers.locks() {
+            lock.move_back(step);
+            self.transaction.write(Write::PutLock(name, lock));
+        }
+        for mut row in answers.schedules() {
+            Rc::make_mut(&mut row).move_back(step);
+            self.transaction.write(Write::PutSchedule(row));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,245 @@
+//! Storages that keep rows under keys: the same answers as memory gives, however many jobs are due at once; and group
+//! commit.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+mod support;
+
+use alkstore::core::index::Section;
+use alkstore::core::queue::QueueOptions;
+use alkstore::core::queue::enqueue::EnqueueOptions;
+use alkstore::core::{Duration, Timestamp};
+use alkstore::runtime::{Engine, KeyedStore, ManualClock, MemoryStore, Queue, Store};
+
+use support::{Executor, START, Table, ms, now, plain, secs, turn};
+
+type Clock = ManualClock;
+
+const SEEDS: u64 = 4;
+const STEPS: u32 = 25;
+
+/// SplitMix64.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, low: i64, high: i64) -> i64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        low + ((z ^ (z >> 31)) % (high - low + 1) as u64) as i64
+    }
+
+    fn maybe(&mut self, percent: i64, low: i64, high: i64) -> Option<i64> {
+        (self.roll(1, 100) <= percent).then(|| self.roll(low, high))
+    }
+}
+
+/// What a queue answers to everything, as text.
+struct Side<S: Store<Payload = u64>> {
+    queue: Queue<S, Clock>,
+}
+
+impl<S: Store<Payload = u64>> Side<S> {
+    fn new(store: S, clock: &Clock) -> Self {
+        let options = QueueOptions {
+            visibility_timeout: Some(secs(20)),
+            max_attempts: Some(2),
+            dead_letter_retention: Some(secs(40)),
+            ..QueueOptions::default()
+        };
+        Self { queue: Engine::new(store, clock.clone(), Some(1)).queue("q", options).unwrap() }
+    }
+
+    fn enqueue(&self, payload: u64, options: &EnqueueOptions) -> u64 {
+        now(self.queue.enqueue(payload, options)).unwrap()
+    }
+
+    fn claim(&self, n: usize) -> Vec<(u64, u64)> {
+        let claimed = now(self.queue.claim_batch("w", n)).unwrap();
+        claimed.into_iter().map(|claimed| (claimed.job.id, claimed.payload)).collect()
+    }
+
+    fn stats(&self) -> String {
+        format!("{:?}", now(self.queue.stats()).unwrap())
+    }
+
+    fn rows(&self) -> Vec<String> {
+        let rows = now(self.queue.list(None, 0, usize::MAX)).unwrap();
+        rows.into_iter().map(|(job, payload)| format!("{job:?} {payload}")).collect()
+    }
+}
+
+#[test]
+fn masses_of_jobs_come_out_as_from_memory_whatever_the_clock_does() {
+    for seed in 0..SEEDS {
+        let mut dice = Dice(seed);
+        let clock = ManualClock::new(Timestamp::from_millis(START));
+        let (memory, keyed) =
+            (Side::new(MemoryStore::new(), &clock), Side::new(KeyedStore::new(Table::default()), &clock));
+        let mut payload = 0;
+        for step in 0..STEPS {
+            // A burst, so that more are due or lapsed at once than a claim looks at beside the ready ones.
+            for _ in 0..dice.roll(0, 90) {
+                payload += 1;
+                let options = EnqueueOptions {
+                    delay: dice.maybe(60, -2_000, 9_000).map(ms),
+                    priority: dice.maybe(70, 0, 40),
+                    max_attempts: dice.maybe(20, 0, 3),
+                    expires: dice.maybe(25, -1_000, 12_000).map(ms),
+                    run_at: None,
+                };
+                assert_eq!(memory.enqueue(payload, &options), keyed.enqueue(payload, &options));
+            }
+            clock.set(Timestamp::from_millis(clock_now(&clock) + jump(&mut dice)));
+            let n = dice.roll(1, 40) as usize;
+            let at = format!("seed {seed}, step {step}");
+            assert_eq!(memory.claim(n), keyed.claim(n), "{at}: a claim of {n}");
+            assert_eq!(memory.stats(), keyed.stats(), "{at}");
+            match dice.roll(1, 8) {
+                1 => assert_eq!(now(memory.queue.sweep_expired()).unwrap(), now(keyed.queue.sweep_expired()).unwrap()),
+                2 => assert_eq!(now(memory.queue.redrive(None)).unwrap(), now(keyed.queue.redrive(None)).unwrap()),
+                3 => assert_eq!(memory.claim(300), keyed.claim(300), "{at}: all"),
+                _ => {}
+            }
+            assert_eq!(memory.rows(), keyed.rows(), "{at}");
+        }
+    }
+}
+
+fn clock_now(clock: &Clock) -> i64 {
+    use alkstore::runtime::Clock as _;
+    clock.now().unwrap().as_millis()
+}
+
+/// Mostly on, sometimes a little back, rarely hours either way.
+fn jump(dice: &mut Dice) -> i64 {
+    match dice.roll(1, 40) {
+        1 => 7_200_000,
+        2 => -7_200_000,
+        3..=9 => -dice.roll(1, 8_000),
+        _ => dice.roll(0, 6_000),
+    }
+}
+
+#[test]
+fn an_expired_job_leaves_the_way_of_claims_at_the_first_that_meets_it() {
+    let (clock, table) = (ManualClock::new(Timestamp::from_millis(START)), Table::default());
+    let store = Engine::new(KeyedStore::new(table.clone()), clock.clone(), None);
+    let queue = store.queue("q", QueueOptions::default()).unwrap();
+    let options = EnqueueOptions { expires: Some(secs(5)), ..plain() };
+    for payload in 0..100_u64 {
+        now(queue.enqueue(payload, &options)).unwrap();
+    }
+    clock.set(Timestamp::from_millis(START + 5_000));
+    assert_eq!(table.entries(Section::Ready), 100);
+    assert!(now(queue.claim_one("w")).unwrap().is_none());
+    assert_eq!((table.entries(Section::Ready), table.entries(Section::Expired)), (0, 100));
+    // And comes back with a clock that is corrected by a second.
+    clock.set(Timestamp::from_millis(START + 4_000));
+    assert_eq!(now(queue.stats()).unwrap().ready, 100);
+    assert!(now(queue.claim_one("w")).unwrap().is_some());
+}
+
+#[test]
+fn operations_that_wait_together_share_a_transaction_and_keep_their_own_answers() {
+    let (clock, table, executor) = (ManualClock::default(), Table::slow(3), Executor::default());
+    let store = Engine::new(KeyedStore::new(table.clone()), clock, None);
+    let queue = store.queue("q", QueueOptions::default()).unwrap();
+    executor.run_until(async {
+        let enqueued: Vec<_> = (0..50_u64)
+            .map(|payload| {
+                let queue = queue.clone();
+                executor.spawn(async move { queue.enqueue(payload, &plain()).await })
+            })
+            .collect();
+        let refused = executor.spawn({
+            let queue = queue.clone();
+            async move { queue.cancel(9_999).await }
+        });
+        while refused.take().map(|outcome| assert!(!outcome.unwrap())).is_none() {
+            turn().await;
+        }
+        let ids: Vec<u64> = enqueued.iter().map(|task| task.take().unwrap().unwrap()).collect();
+        assert_eq!(ids, (1..=50).collect::<Vec<_>>(), "in the order of the calls");
+        assert_eq!(table.commits(), 2, "the first alone, the others together");
+    });
+}
+
+#[test]
+fn a_commit_that_fails_fails_its_group_and_nothing_of_it_happened() {
+    let (clock, table, executor) = (ManualClock::default(), Table::slow(2), Executor::default());
+    let store = Engine::new(KeyedStore::new(table.clone()), clock, None);
+    let queue = store.queue("q", QueueOptions::default()).unwrap();
+    executor.run_until(async {
+        let tasks: Vec<_> = (0..5_u64)
+            .map(|payload| {
+                let queue = queue.clone();
+                executor.spawn(async move { queue.enqueue(payload, &plain()).await })
+            })
+            .collect();
+        turn().await;
+        table.fail(1);
+        let mut codes = Vec::new();
+        for task in tasks {
+            loop {
+                if let Some(outcome) = task.take() {
+                    codes.push(outcome.map_or_else(|error| error.code().to_owned(), |id| id.to_string()));
+                    break;
+                }
+                turn().await;
+            }
+        }
+        assert_eq!(codes, ["Storage", "2", "3", "4", "5"], "the id that was lost is a gap");
+        assert_eq!(queue.stats().await.unwrap().pending, 4);
+    });
+}
+
+#[test]
+fn a_leader_that_is_dropped_holds_nobody_up() {
+    let (clock, table, executor) = (ManualClock::default(), Table::slow(5), Executor::default());
+    let store = Engine::new(KeyedStore::new(table.clone()), clock, None);
+    let queue = store.queue("q", QueueOptions::default()).unwrap();
+    executor.run_until(async {
+        let enqueue = |payload: u64| {
+            let queue = queue.clone();
+            executor.spawn(async move { queue.enqueue(payload, &plain()).await })
+        };
+        let leader = enqueue(1);
+        turn().await;
+        let follower = enqueue(2);
+        turn().await;
+        leader.vanish();
+        let outcome = loop {
+            if let Some(outcome) = follower.take() {
+                break outcome;
+            }
+            turn().await;
+        };
+        assert!(outcome.is_ok());
+        assert_eq!(queue.stats().await.unwrap().pending, 1, "of the one that vanished nothing was committed");
+    });
+}
+
+#[test]
+fn a_store_that_waits_delivers_and_runs_schedules() {
+    let (clock, table, executor) = (ManualClock::default(), Table::slow(1), Executor::default());
+    let store = Engine::new(KeyedStore::new(table), clock.clone(), None);
+    executor.run_until(async {
+        store.schedule("tick", "@every 1s", "q", 7_u64, Default::default()).await.unwrap();
+        let stop = alkstore::runtime::StopToken::new();
+        let runner = executor.spawn({
+            let (store, stop) = (store.clone(), stop.clone());
+            async move { store.run_schedules(&stop, false).await }
+        });
+        clock.advance(Duration::from_secs(5)).await;
+        let queue = store.queue("q", QueueOptions::default()).unwrap();
+        let claimed = queue.claim_batch("w", 10).await.unwrap();
+        assert_eq!(claimed.iter().map(|claimed| claimed.payload).collect::<Vec<_>>(), [7; 5]);
+        stop.set();
+        while runner.take().map(|ended| ended.unwrap()).is_none() {
+            turn().await;
+        }
+    });
+}

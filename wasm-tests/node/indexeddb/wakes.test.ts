@@ -1,0 +1,76 @@
+// Wakes between adapters, over BroadcastChannel or without.
+
+import { spawnSync } from "node:child_process"
+import { expect, onTestFinished, test, vi } from "vitest"
+import { WakeChannel } from "../../../js/indexeddb/channel.js"
+import { freshName } from "../../shared/databases.js"
+import { start } from "./support.js"
+
+function channel(name: string): { heard: string[]; channel: WakeChannel } {
+  const heard: string[] = []
+  const made = new WakeChannel(name, (topic) => heard.push(topic))
+  onTestFinished(() => made.close())
+  return { heard, channel: made }
+}
+
+test("a wake reaches every other adapter of the database, in this context too, and not its sender", async () => {
+  const name = freshName()
+  const [a, b, c, other] = [channel(name), channel(name), channel(name), channel(freshName())]
+  for (const { channel: each } of [a, b, c, other]) each.open()
+  a.channel.post(["mail", "chores"])
+  await vi.waitFor(() => expect([b.heard, c.heard]).toEqual([["mail", "chores"], ["mail", "chores"]]))
+  b.channel.post(["mail"])
+  await vi.waitFor(() => expect(a.heard).toEqual(["mail"]))
+  expect([b.heard.length, other.heard]).toEqual([2, []])
+})
+
+test("what others post there is no wake", async () => {
+  const name = freshName()
+  const { heard, channel: listening } = channel(name)
+  listening.open()
+  const foreign = new BroadcastChannel(`alkstore:${name}`)
+  onTestFinished(() => foreign.close())
+  for (const message of ["mail", { topic: "mail" }, [1, null, {}], null, ["good"]]) foreign.postMessage(message)
+  await vi.waitFor(() => expect(heard).toEqual(["good"]))
+})
+
+test("without BroadcastChannel, or where it is forbidden, nothing happens", () => {
+  for (const stub of [undefined, function forbidden() { throw new DOMException("no", "SecurityError") }]) {
+    vi.stubGlobal("BroadcastChannel", stub)
+    const { channel: silent, heard } = channel("any")
+    expect(() => silent.open()).not.toThrow()
+    expect(() => silent.post(["mail"])).not.toThrow()
+    expect(heard).toEqual([])
+    vi.unstubAllGlobals()
+  }
+})
+
+test("an adapter opens its channel when somebody waits or speaks, and closes it at its end", async () => {
+  const opened = vi.fn()
+  const closed = vi.spyOn(BroadcastChannel.prototype, "close")
+  const Real = BroadcastChannel
+  vi.stubGlobal("BroadcastChannel", class extends Real {
+    constructor(name: string) {
+      super(name)
+      opened(name)
+    }
+  })
+  const { name, driver } = await start()
+  expect(opened).not.toHaveBeenCalled()
+  driver.listen()
+  driver.listen()
+  driver.wake(["mail"])
+  expect(opened).toHaveBeenCalledExactlyOnceWith(`alkstore:${name}`)
+  driver.close()
+  expect(closed).toHaveBeenCalledOnce()
+  driver.wake(["mail"])
+  expect(closed, "one that speaks after its end hangs up at once").toHaveBeenCalledTimes(2)
+  vi.unstubAllGlobals()
+  closed.mockRestore()
+})
+
+test("a channel that is open keeps no process alive", () => {
+  const program = `new BroadcastChannel("x").unref?.(); setTimeout(() => console.log("done"), 1)`
+  const { stdout, status } = spawnSync(process.execPath, ["-e", program], { timeout: 10_000, encoding: "utf8" })
+  expect([stdout, status]).toEqual(["done\n", 0])
+})
