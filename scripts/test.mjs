@@ -2,14 +2,13 @@
 // non-zero if a test failed, or a suite did not run or ran nothing.
 
 import { build } from "./build.mjs"
-import { chromium } from "./chromium.mjs"
+import { browser } from "./browsers.mjs"
 import { script, seconds } from "./lib/run.mjs"
-import { parts } from "./tests/parts.mjs"
+import { browsersOf, parts } from "./tests/parts.mjs"
 import { sum } from "./tests/suite.mjs"
 
 const named = process.argv.slice(2)
 const skipped = []
-const IN_CHROMIUM = ["wasm", "browser"]
 
 await script(async () => {
   const unknown = named.filter((name) => !(name in parts))
@@ -17,8 +16,8 @@ await script(async () => {
 
   heading("build")
   const chosen = named.length > 0 ? named : Object.keys(parts)
-  // Its installation is mostly waiting, so it goes on beside the compilers.
-  if (chosen.some((name) => IN_CHROMIUM.includes(name))) void chromium()
+  // Their installation is mostly waiting, so it goes on beside the compilers.
+  for (const name of new Set(chosen.flatMap((part) => browsersOf[part] ?? []))) void browser(name)
   await build({ panic: true })
   const results = []
   for (const name of chosen) {

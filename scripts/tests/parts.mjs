@@ -2,7 +2,7 @@
 
 import { readdirSync } from "node:fs"
 import { join } from "node:path"
-import { chromium } from "../chromium.mjs"
+import { browser as findBrowser, browserNames } from "../browsers.mjs"
 import { root } from "../lib/run.mjs"
 import { lint } from "./lint.mjs"
 import { cargoTests, jest, nodeTests, sum, vitest } from "./suite.mjs"
@@ -10,12 +10,25 @@ import { wasm } from "./wasm.mjs"
 
 export const parts = {
   lint,
-  core: () => cargoTests("native Rust", ["--no-fail-fast"]),
+  core,
   wasm,
   node,
   "fake-timers": fakeTimers,
   browser,
+  engines,
   packaging: () => nodeTests("packed tarball", files("wasm-tests/packaging", ".test.mjs"))
+}
+
+/** The browsers that a part needs, by their names. */
+export const browsersOf = { wasm: ["chromium"], browser: ["chromium"], engines: browserNames }
+
+// The contract twice: on memory, and on rows under keys as durable storages have them.
+async function core() {
+  const again = ["contract", "conformance", "model"].flatMap((name) => ["--test", name])
+  return sum([
+    await cargoTests("native Rust", ["--no-fail-fast"]),
+    await cargoTests("native Rust on rows under keys", ["--no-fail-fast", ...again], { ALKSTORE_TEST_STORAGE: "keyed" })
+  ])
 }
 
 async function node() {
@@ -34,9 +47,23 @@ async function fakeTimers() {
 }
 
 async function browser({ skip }) {
-  const { missing, browser, version } = await chromium()
-  if (missing) return skip("JavaScript in Chromium", missing)
-  return vitest(`JavaScript in Chromium ${version}`, "vitest.browser.config.mjs", { CHROMIUM: browser })
+  const { title, programs, missing } = await findBrowser("chromium")
+  if (missing) return skip(`JavaScript in ${title}`, missing)
+  return sum([
+    await vitest(`JavaScript in ${title}`, "vitest.browser.config.mjs", programs),
+    await nodeTests(`field notes in ${title}`, files("wasm-tests/field-notes", ".test.mjs"), programs)
+  ])
+}
+
+async function engines({ skip }) {
+  const storageIn = async (name) => {
+    const { title, programs, missing } = await findBrowser(name)
+    if (missing) return skip(`storage in ${title}`, missing)
+    return nodeTests(`storage in ${title}`, ["wasm-tests/engines/all.mjs"], { ...programs, ENGINES: name })
+  }
+  // One alone, which has twice the tests; the others mostly wait for their disks, so they go together.
+  const [first, ...others] = browserNames
+  return sum([await storageIn(first), ...(await Promise.all(others.map(storageIn)))])
 }
 
 function files(folder, ending) {

@@ -3,7 +3,7 @@
 
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { chromium } from "../chromium.mjs"
+import { browser } from "../browsers.mjs"
 import { must, root } from "../lib/run.mjs"
 import { setupTarget, WASM_TARGET, WASM_TEST_RUNNER } from "../setup.mjs"
 import { cargoTests, sum } from "./suite.mjs"
@@ -13,10 +13,10 @@ export async function wasm({ skip }) {
   const targets = await wasmTestTargets()
   const anywhere = targets.filter(({ src_path }) => !readFileSync(src_path, "utf8").includes("run_in_browser"))
   const results = anywhere.length > 0 ? [await cargoTests("wasm in Node", args(anywhere), runner)] : []
-  const { missing, driver, version } = await chromium()
-  if (missing) return sum([...results, skip("wasm in Chromium", missing)])
-  const inChromium = { ...runner, CHROMEDRIVER: driver, WASM_BINDGEN_USE_BROWSER: "1" }
-  results.push(await cargoTests(`wasm in Chromium ${version}`, args(targets), inChromium))
+  const { title, programs, missing } = await browser("chromium")
+  if (missing) return sum([...results, skip(`wasm in ${title}`, missing)])
+  const inChromium = { ...runner, ...programs, WASM_BINDGEN_USE_BROWSER: "1" }
+  results.push(await cargoTests(`wasm in ${title}`, args(targets), inChromium))
   return sum(results)
 }
 

@@ -1,0 +1,4 @@
+// A tab without BroadcastChannel.
+
+import "../page/silent.js"
+import "../page/globals.js"

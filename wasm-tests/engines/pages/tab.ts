@@ -1,0 +1,3 @@
+// A page for tests that evaluate in tabs.
+
+import "../page/globals.js"

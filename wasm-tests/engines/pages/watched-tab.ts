@@ -1,0 +1,4 @@
+// A tab whose timers and transactions are watched.
+
+import "../page/watched.js"
+import "../page/globals.js"
