@@ -61,7 +61,7 @@ export class QueueHandle<P = unknown> {
 
   /** Removes a job for the claim that has it. */
   ack(id: number, claim: number): any {
-    return this.call(this.op.Ack, id, claim)
+    return this.#live.owed(this.#inner.ack(id, claim))
   }
 
   /** Calls the engine: its answer, or a promise of it that rejects if the engine ends first. */
@@ -122,8 +122,8 @@ export class QueueHandle<P = unknown> {
     this.#claimFor(workerId)
     const adopt = (job: Claimed | null): ClaimedJob<P> | null =>
       job === null ? null : (Claimed.adopt(job, this, workerId) as ClaimedJob<P>)
-    const job = this.call(this.op.ClaimOne)
-    return job instanceof Promise ? job.then(adopt) : adopt(job)
+    const job = this.#inner.claim_one()
+    return job instanceof Promise ? this.#live.owed(job).then(adopt) : adopt(job)
   }
 
   protected async claimMany(workerId: string, n: number): Promise<ClaimedJob<P>[]> {

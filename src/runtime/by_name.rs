@@ -17,6 +17,18 @@ impl<T> ByName<T> {
         self.0.get(at).map(|(_, value)| &**value)
     }
 
+    /// The value of a name; a new one if there was none.
+    pub(super) fn get_or_insert(&mut self, name: &Name) -> Option<&mut T>
+    where
+        T: Default,
+    {
+        let at = self.find(name).unwrap_or_else(|at| {
+            self.0.insert(at, (name.clone(), Box::default()));
+            at
+        });
+        self.0.get_mut(at).map(|(_, value)| &mut **value)
+    }
+
     pub(super) fn get_mut(&mut self, name: &Name) -> Option<&mut T> {
         let at = self.find(name).ok()?;
         self.0.get_mut(at).map(|(_, value)| &mut **value)

@@ -67,8 +67,9 @@ fn entries<P>(index: &Map<P>, from: Key, to: Key, limit: usize) -> Vec<Rc<Entry<
     index.range(from..=to).take(limit).map(|(_, entry)| Rc::clone(entry)).collect()
 }
 
+/// The id first, where the comparison of two keys ends.
 const fn row(id: JobId) -> Key {
-    (0, 0, id)
+    (id.cast_signed(), 0, 0)
 }
 
 impl<P> Default for Lane<P> {

@@ -163,10 +163,7 @@ impl<P: Clone> Rows<P> {
 
     /// Writes to the lane of a queue, settled; made if there is none.
     fn in_lane(&mut self, queue: &Name, now: Timestamp, change: Change<P>) {
-        if self.lanes.get(queue).is_none() {
-            self.lanes.insert(queue.clone(), Box::default());
-        }
-        let Some(lane) = self.lanes.get_mut(queue) else { return };
+        let Some(lane) = self.lanes.get_or_insert(queue) else { return };
         lane.settle(now);
         match change {
             Change::Insert(job, payload) => lane.insert(job, payload, now),

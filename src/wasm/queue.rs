@@ -29,13 +29,9 @@ use crate::runtime;
 #[wasm_bindgen]
 #[derive(Clone, Copy, Debug)]
 pub enum Op {
-    /// For the worker that was set.
-    ClaimOne,
-    /// `extra` at the most.
+    /// For the worker that was set, `extra` at the most.
     ClaimBatch,
-    /// `id` and `number` name the claim.
-    Ack,
-    /// Of a claim; `text` is the error, `extra` the delay.
+    /// Of the claim that `id` and `number` name; `text` is the error, `extra` the delay.
     Retry,
     /// Of a claim; `text` is the error.
     Fail,
@@ -132,8 +128,18 @@ impl Queue {
         Ok(())
     }
 
-    /// Everything that is one script: see [`Op`] for what each takes. One export, because each costs glue, a wrapper
-    /// that engines compile at the start, and the code that turns arguments into values.
+    pub fn claim_one(&self) -> Outcome {
+        perform(&self.engine, Ok(self.claim_jobs(1)), |host, script| {
+            script.claimed.pop().map_or(JsValue::NULL, |job| convert::claimed(host, job))
+        })
+    }
+
+    pub fn ack(&self, id: f64, number: f64) -> Outcome {
+        perform(&self.engine, Ok(Ack::new(self.claim(id, number))), |_, script| script.landed.into())
+    }
+
+    /// Everything else that is one script: see [`Op`] for what each takes. One export, because each costs glue, a
+    /// wrapper that engines compile at the start, and the code that turns arguments into values.
     pub fn call(
         &self,
         op: Op,
@@ -147,13 +153,9 @@ impl Queue {
         let claim = || self.claim(id, number);
         let ids = given.map(|given| ids(&given));
         match op {
-            Op::ClaimOne => perform(engine, Ok(self.claim_jobs(1)), |host, script| {
-                script.claimed.pop().map_or(JsValue::NULL, |job| convert::claimed(host, job))
-            }),
             Op::ClaimBatch => perform(engine, Ok(self.claim_jobs(extra as usize)), |host, script| {
                 convert::array(script.claimed.drain(..).map(|job| convert::claimed(host, job)))
             }),
-            Op::Ack => perform(engine, Ok(Ack::new(claim())), |_, script| script.landed.into()),
             Op::Retry => {
                 let script = Retry::new(claim(), text, span(extra), engine.random_bits());
                 perform(engine, Ok(script), |_, script| script.landed.into())
