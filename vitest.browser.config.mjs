@@ -1,18 +1,8 @@
 import { playwright } from "@vitest/browser-playwright"
 import { defineConfig } from "vitest/config"
+import { CHROMIUM_ARGS } from "./scripts/browsers.mjs"
 
-const launchOptions = {
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync"
-  ]
-}
+const launchOptions = { executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: CHROMIUM_ARGS }
 
 export default defineConfig({
   test: {

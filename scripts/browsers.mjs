@@ -34,6 +34,17 @@ const BROWSERS = {
   }
 }
 
+/** How tests start Chromium: as root too, and without traffic of its own. */
+export const CHROMIUM_ARGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync"
+]
+
 /** The names of the browsers that there are tests for. */
 export const browserNames = Object.keys(BROWSERS)
 

@@ -6,6 +6,7 @@ import { setTimeout } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { chromium } from "playwright"
 import { build } from "vite"
+import { CHROMIUM_ARGS } from "../../scripts/browsers.mjs"
 import { startServer } from "../../examples/field-notes/server.mjs"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
@@ -15,18 +16,7 @@ const folder = join(root, "target/field-notes")
 const WAIT_MS_MAX = 30_000
 const LOOK_EVERY_MS = 10
 
-const launchOptions = {
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync"
-  ]
-}
+const launchOptions = { executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: CHROMIUM_ARGS }
 
 /** Builds the page and starts the browser; `close()` ends it. */
 export async function launch() {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::KeyedTransaction;
 use super::rows::{Answer, Header, Read, Row};
-use super::session::Session;
+use super::scripts::Scripts;
 use crate::core::index::{FIRST, LAST, Section, Sort, after, claim_order, schedules_queue, until};
 use crate::core::{Error, Job, JobId, LockRow, Name, Place, ScheduleRow, Scope, State, StoreError, Tally, Timestamp};
 
@@ -111,7 +111,7 @@ fn count(reads: &mut Vec<Read>, queue: &Name, section: Section, to: &Sort) {
 
 type Rows<'r, P> = Pin<Box<dyn Future<Output = Result<Vec<Row<P>>, Error>> + 'r>>;
 
-impl<T: KeyedTransaction> Session<'_, T> {
+impl<T: KeyedTransaction> Scripts<'_, T> {
     /// A part of the index of jobs. Boxed, like all reading: what waits for it is smaller by far.
     #[inline(never)]
     fn rows(&self, queue: &Name, section: Section, from: &Sort, to: &Sort, limit: usize) -> Rows<'_, T::Payload> {

@@ -3,7 +3,7 @@
 
 mod answer;
 mod rows;
-mod session;
+mod scripts;
 
 use std::cell::Cell;
 
@@ -84,7 +84,7 @@ impl<K: Keyed> KeyedStore<K> {
         clock: &dyn Clock,
         scripts: &mut [&mut dyn Script<K::Payload>],
     ) -> Result<Vec<Topic>, Error> {
-        session::run(transaction, &self.floor, clock, scripts).await
+        scripts::run(transaction, &self.floor, clock, scripts).await
     }
 }
 

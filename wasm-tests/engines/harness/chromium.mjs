@@ -2,28 +2,20 @@
 
 import { readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
+import { CHROMIUM_ARGS } from "../../../scripts/browsers.mjs"
 import { expressionOf, resultOf, within } from "./evaluate.mjs"
 import { launchFreezable } from "./freezable.mjs"
 import { killTree } from "./processes.mjs"
 
 const CLOSE_MS_MAX = 5_000
-const ARGS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync"
-]
 
 export async function launch({ profile, programs, freezable }) {
-  if (freezable) return launchFreezable({ profile, programs, args: ARGS })
+  if (freezable) return launchFreezable({ profile, programs, args: CHROMIUM_ARGS })
   const { chromium } = await import("playwright")
   // A browser that was killed leaves these behind.
   const left = readdirSync(profile).filter((name) => name.startsWith("Singleton"))
   for (const name of left) rmSync(join(profile, name), { force: true })
-  const options = { executablePath: programs.CHROMIUM, headless: true, args: ARGS }
+  const options = { executablePath: programs.CHROMIUM, headless: true, args: CHROMIUM_ARGS }
   const signals = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false }
   const context = await chromium.launchPersistentContext(profile, { ...options, ...signals })
   return {

@@ -35,37 +35,37 @@ pub(super) async fn run<T: KeyedTransaction>(
     // Read only now: the answers have waited for every transaction before this one.
     let now = clock.now()?;
     let stored = answers.header();
-    let mut session = Session { transaction, view: View::default(), header: stored, now };
-    session.header.meta.next_id = session.header.meta.next_id.max(floor.get());
+    let mut running = Scripts { transaction, view: View::default(), header: stored, now };
+    running.header.meta.next_id = running.header.meta.next_id.max(floor.get());
     let mut asked = Some(answers).filter(|_| now <= horizon);
-    if let Some(step) = session.header.meta.observe(now) {
-        session.move_back(step).await?;
+    if let Some(step) = running.header.meta.observe(now) {
+        running.move_back(step).await?;
         asked = None;
     }
     for (at, script) in scripts.iter_mut().enumerate() {
         if at > 0 {
             question = script.opening();
         }
-        session.script(*script, question.take(), asked.take()).await?;
-        floor.set(session.header.meta.next_id);
+        running.script(*script, question.take(), asked.take()).await?;
+        floor.set(running.header.meta.next_id);
     }
-    if session.header != stored {
-        transaction.write(Write::Header(session.header));
+    if running.header != stored {
+        transaction.write(Write::Header(running.header));
     }
-    Ok(session.view.wakes)
+    Ok(running.view.wakes)
 }
 
 type Reading<'r, P> = Pin<Box<dyn Future<Output = Result<Answers<P>, Error>> + 'r>>;
 
 /// One transaction's scripts, at one instant.
-pub(super) struct Session<'t, T: KeyedTransaction> {
+pub(super) struct Scripts<'t, T: KeyedTransaction> {
     pub(super) transaction: &'t T,
     pub(super) view: View<T::Payload>,
     pub(super) header: Header,
     pub(super) now: Timestamp,
 }
 
-impl<T: KeyedTransaction> Session<'_, T> {
+impl<T: KeyedTransaction> Scripts<'_, T> {
     async fn script(
         &mut self,
         script: &mut dyn Script<T::Payload>,
