@@ -15,8 +15,8 @@ use alkstore::core::queue::enqueue::EnqueueOptions;
 use alkstore::core::{Duration, Timestamp};
 use alkstore::runtime::{Engine, ManualClock, MemoryStore, Queue};
 
-const CYCLES: u32 = 20_000;
-const ROUNDS: usize = 7;
+const CYCLES: u32 = 5_000;
+const ROUNDS: usize = 31;
 const DEPTHS: [u64; 4] = [0, 1_000, 100_000, 1_000_000];
 const RATIO_MAX: f64 = 2.0;
 
@@ -25,11 +25,9 @@ type Mail = Queue<MemoryStore<u32>, ManualClock>;
 fn main() -> ExitCode {
     let mut failed = false;
     for (name, fill) in FILLS {
-        let mut nanos = Vec::new();
-        for depth in DEPTHS {
-            nanos.push(measure(depth, fill));
-        }
-        let ratio = nanos[3] / nanos[1];
+        let rounds = measure(fill);
+        let nanos = [0, 1, 2, 3].map(|at| median(rounds.iter().map(|round| round[at])));
+        let ratio = median(rounds.iter().map(|round| round[3] / round[1]));
         failed |= ratio > RATIO_MAX;
         println!(
             "{name:<24} ns a cycle with 0 / 1k / 100k / 1M waiting: {:.0} / {:.0} / {:.0} / {:.0}; 1M over 1k: {ratio:.2}",
@@ -66,8 +64,22 @@ fn delayed(n: u64, priority: i64) -> EnqueueOptions {
     EnqueueOptions { delay: Some(delay), priority: Some(priority), ..EnqueueOptions::default() }
 }
 
-/// The median, over rounds, of nanoseconds a cycle.
-fn measure(depth: u64, fill: Fill) -> f64 {
+/// Nanoseconds a cycle at each depth, by rounds. The depths take turns in each: a machine changes its speed meanwhile.
+fn measure(fill: Fill) -> Vec<[f64; 4]> {
+    let queues = DEPTHS.map(|depth| filled(depth, fill));
+    for queue in &queues {
+        cycles(queue);
+    }
+    (0..ROUNDS).map(|_| [0, 1, 2, 3].map(|at| cycles(&queues[at]))).collect()
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
+
+fn filled(depth: u64, fill: Fill) -> Mail {
     let engine = Engine::new(MemoryStore::new(), ManualClock::new(Timestamp::from_millis(0)), Some(1));
     let queue = engine.queue("mail", QueueOptions::default()).expect("a name");
     for n in 0..depth {
@@ -77,10 +89,7 @@ fn measure(depth: u64, fill: Fill) -> f64 {
             now(queue.claim_one("holder")).expect("memory");
         }
     }
-    cycles(&queue);
-    let mut rounds: Vec<f64> = (0..ROUNDS).map(|_| cycles(&queue)).collect();
-    rounds.sort_by(f64::total_cmp);
-    rounds[ROUNDS / 2]
+    queue
 }
 
 fn cycles(queue: &Mail) -> f64 {
