@@ -128,10 +128,10 @@ pub fn schedule_entries<P>(row: &ScheduleRow<P>, mut entry: impl FnMut(Section, 
     entry(Section::Previous, (row.next_fire_at.minus(row.interval).as_millis(), 0, 0));
 }
 
-/// The latest instant that a clock must not step back behind for the entries of a job, written at `now`, to stay true:
-/// beyond it a ready job was not ready yet, and an expired one had not expired. `None` if there is no such instant.
-pub fn crossed(job: &Job, now: Timestamp) -> Option<Timestamp> {
-    match job.place(now) {
+/// The latest instant that a clock must not step back behind for the `place` of a job at `now` to stay true: beyond it a
+/// ready job was not ready yet, and an expired one had not expired. `None` if there is no such instant.
+pub fn crossed(job: &Job, place: Place, now: Timestamp) -> Option<Timestamp> {
+    match place {
         Place::Ready => Some(job.available_at()),
         // Not one that will expire before it is available: no step back makes that claimable.
         Place::Parked if job.is_expired(now) => job.expires_at,

@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::core::index::{FIRST, LAST, Sort, after, claim_order, until};
+use crate::core::index::{FIRST, LAST, Sort, after, claim_order, crossed, until};
 use crate::core::queue::inspect::Tally;
 use crate::core::{Duration, Job, JobId, Place, State, Timestamp, View};
 
@@ -253,13 +253,8 @@ impl<P> Index<P> {
     #[inline(never)]
     fn add(&mut self, entry: &Rc<Entry<P>>, now: Timestamp) {
         let job: &Job = &entry.job.borrow();
-        match entry.place.get() {
-            Place::Ready => self.crossed = self.crossed.max(job.available_at()),
-            // Not for one that will expire before it is available: no step back brings that back.
-            Place::Parked if job.is_expired(now) => {
-                self.crossed = self.crossed.max(job.expires_at.unwrap_or_default());
-            }
-            _ => {}
+        if let Some(at) = crossed(job, entry.place.get(), now) {
+            self.crossed = self.crossed.max(at);
         }
         if let Some((index, key)) = self.by_place(job, entry.place.get()) {
             index.insert(key, Rc::clone(entry));

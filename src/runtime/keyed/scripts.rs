@@ -144,7 +144,7 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
 
     #[inline(never)]
     fn cross(&mut self, job: &Job) {
-        if let Some(at) = crossed(job, self.now) {
+        if let Some(at) = crossed(job, job.place(self.now), self.now) {
             self.header.crossed = self.header.crossed.max(at);
         }
     }
