@@ -2,10 +2,7 @@
 
 import { rmSync } from "node:fs"
 import { join } from "node:path"
-import { expressionOf, resultOf, within } from "./evaluate.mjs"
-import { killTree } from "./processes.mjs"
-
-const CLOSE_MS_MAX = 5_000
+import { endings, tabOf } from "./driven.mjs"
 
 export async function launch({ profile, programs }) {
   const { default: puppeteer } = await import("puppeteer-core")
@@ -19,22 +16,6 @@ export async function launch({ profile, programs }) {
     /** Puppeteer's own browser, for what only Firefox can do. */
     native: browser,
     open: async (url) => tabOf(await browser.newPage(), url),
-    async close() {
-      await within(CLOSE_MS_MAX, "closing Firefox", browser.close()).catch(() => {})
-      await killTree({ pid, folder: profile })
-    },
-    async kill() {
-      await killTree({ pid, folder: profile })
-      await within(CLOSE_MS_MAX, "letting Firefox go", browser.close()).catch(() => {})
-    }
-  }
-}
-
-async function tabOf(page, url) {
-  await page.goto(url)
-  return {
-    native: page,
-    evaluate: async (what, ...args) => resultOf(await page.evaluate(expressionOf(what, args))),
-    close: () => page.close()
+    ...endings("Firefox", browser, { pid, folder: profile })
   }
 }
