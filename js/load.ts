@@ -113,7 +113,8 @@ function instantiate(module: WebAssembly.Module): Engine {
       })
     },
     alkstorePanicked: (message) => void (panic ??= message),
-    onTrap: end
+    onTrap: end,
+    Refusal: AlkstoreError
   })
   const engine: Engine = { glue, dead: null, pending: new Set() }
   try {

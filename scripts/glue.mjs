@@ -3,8 +3,7 @@
 // `createGlue(host)`, and a few of its global names become arguments.
 //
 // Every call into wasm is guarded: whatever is thrown out of it, a trap above all, means that the instance can no
-// longer be trusted, and goes through `host.onTrap`. Errors that the engine returns are thrown by the glue afterwards
-// and are not affected.
+// longer be trusted, and goes through `host.onTrap`. An error that the engine returns, a `Refusal`, is thrown.
 
 const ANCHORS = [
   "function __wbg_get_imports()",
@@ -45,7 +44,7 @@ export async function glueFactory(glue, wasm, names) {
     target: "es2021"
   })
   return `// Generated from wasm-bindgen's glue; see scripts/glue.mjs.
-export function createGlue({ TextDecoder, TextEncoder, queueMicrotask, alkstorePanicked, onTrap }) {
+export function createGlue({ TextDecoder, TextEncoder, queueMicrotask, alkstorePanicked, onTrap, Refusal }) {
 ${exportsReturned(outputFiles[0].text)}
 }
 `
@@ -97,6 +96,8 @@ export interface GlueHost {
   alkstorePanicked(message: string): void
   /** Called with whatever is thrown out of wasm; returns what the caller, if there is one, gets to see instead. */
   onTrap(error?: unknown): unknown
+  /** The class of the errors that the engine returns, for the glue to throw. */
+  Refusal: new (...args: never[]) => Error
 }
 
 export function createGlue(host: GlueHost): Glue
@@ -149,6 +150,7 @@ function guard({ name, arity }) {
   const loud = `let result;
       try { result = call(${args}); } catch (error) { throw onTrap(error); }
       if (ended) throw onTrap();
+      if (result instanceof Refusal) throw result;
       return result;`
   return `(call) => (${args}) => { ${FROM_THE_EVENT_LOOP.test(name) ? quiet : loud} }`
 }

@@ -10,19 +10,19 @@ use wasm_bindgen_futures::future_to_promise;
 
 use super::convert;
 use super::host::JsHost;
-use super::{Engine, Outcome};
+use super::{Engine, Outcome, crossing};
 use crate::core::{Error, Scope, Script, Step, View};
 
 /// Runs a script in a storage transaction of its own, unless its arguments were refused: a plain
 /// result from a storage that never waits, else a promise.
-pub fn perform<S, F>(engine: &Engine, script: Result<S, Error>, finish: F) -> Outcome
+pub fn perform<S, F>(engine: &Engine, script: Result<S, Error>, finish: F) -> JsValue
 where
     S: Script<JsValue> + 'static,
     F: Fn(&JsHost, &mut S) -> JsValue + 'static,
 {
     match script {
         Ok(script) => run(engine, Box::new(Performed { script, finish })),
-        Err(error) => Err(refused(engine, &error)),
+        Err(error) => refused(engine, &error),
     }
 }
 
@@ -56,9 +56,9 @@ fn refused(engine: &Engine, error: &Error) -> JsValue {
 }
 
 #[inline(never)]
-fn run(engine: &Engine, mut operation: Box<dyn Operation>) -> Outcome {
+fn run(engine: &Engine, mut operation: Box<dyn Operation>) -> JsValue {
     match engine.run_now(operation.script()) {
-        Some(done) => finished(engine, done, &mut *operation),
+        Some(done) => crossing(finished(engine, done, &mut *operation)),
         None => wait_for(engine, Rc::new(RefCell::new(operation))),
     }
 }
@@ -70,7 +70,7 @@ fn finished(engine: &Engine, done: Result<(), Error>, operation: &mut dyn Operat
     }
 }
 
-fn wait_for(engine: &Engine, operation: Rc<RefCell<Box<dyn Operation>>>) -> Outcome {
+fn wait_for(engine: &Engine, operation: Rc<RefCell<Box<dyn Operation>>>) -> JsValue {
     let engine = engine.clone();
     settle(Box::pin(async move {
         let done = engine.run_shared(Rc::new(RefCell::new(Waiting(Rc::clone(&operation))))).await;
@@ -93,9 +93,9 @@ impl Script<JsValue> for Waiting {
 
 /// Starts a future at once, so that calls take effect in the order in which they are made: what it
 /// comes to, or a promise of that.
-pub fn settle(mut future: Pin<Box<dyn Future<Output = Outcome>>>) -> Outcome {
+pub fn settle(mut future: Pin<Box<dyn Future<Output = Outcome>>>) -> JsValue {
     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(outcome) => outcome,
-        Poll::Pending => Ok(future_to_promise(future).into()),
+        Poll::Ready(outcome) => crossing(outcome),
+        Poll::Pending => future_to_promise(future).into(),
     }
 }

@@ -11,7 +11,7 @@ use super::host::{JsHost, millis};
 use super::keyed::{Handle, Transaction};
 use super::perform::{perform, settle};
 use super::storage::AnyStore;
-use super::{Engine, Outcome, Stop};
+use super::{Engine, Stop, crossing};
 use crate::core::queue::ack::{Ack, AckBatch};
 use crate::core::queue::cancel::Cancel;
 use crate::core::queue::claim::ClaimJobs;
@@ -78,7 +78,7 @@ impl Queue {
         ClaimJobs::new(self.name(), worker.unwrap_or_else(|| self.name()), n)
     }
 
-    fn enqueue_in(&self, transaction: Transaction, script: Result<Enqueue<JsValue>, Error>) -> Outcome {
+    fn enqueue_in(&self, transaction: Transaction, script: Result<Enqueue<JsValue>, Error>) -> JsValue {
         let engine = self.engine.clone();
         settle(Box::pin(async move {
             let enqueued = match script {
@@ -97,8 +97,8 @@ impl Queue {
 #[wasm_bindgen]
 impl Queue {
     /// What its jobs say in `queue`.
-    pub fn key(&self) -> String {
-        self.queue.name().to_string()
+    pub fn key(&self) -> JsValue {
+        JsValue::from_str(self.queue.name())
     }
 
     /// With `transaction` in one that is the caller's own; that resolves while it is still under way.
@@ -112,7 +112,7 @@ impl Queue {
         priority: f64,
         max_attempts: f64,
         expires: f64,
-    ) -> Outcome {
+    ) -> JsValue {
         let options = convert::enqueue_options(delay, run_at, priority, max_attempts, expires);
         let script = Enqueue::new(self.name(), self.queue.stamps(), options, payload);
         match transaction {
@@ -122,19 +122,21 @@ impl Queue {
     }
 
     /// Whom the next claims are for.
-    pub fn set_worker(&self, worker: &str) -> Result<(), JsValue> {
-        let worker = Name::local("workerId", worker);
-        self.worker.replace(Some(worker.map_err(|error| convert::error(self.engine.host(), &error))?));
-        Ok(())
+    pub fn set_worker(&self, worker: &str) -> JsValue {
+        let worker = Name::local("workerId", worker).map(|worker| {
+            self.worker.replace(Some(worker));
+            JsValue::UNDEFINED
+        });
+        crossing(convert::outcome(self.engine.host(), worker))
     }
 
-    pub fn claim_one(&self) -> Outcome {
+    pub fn claim_one(&self) -> JsValue {
         perform(&self.engine, Ok(self.claim_jobs(1)), |host, script| {
             script.claimed.pop().map_or(JsValue::NULL, |job| convert::claimed(host, job))
         })
     }
 
-    pub fn ack(&self, id: f64, number: f64) -> Outcome {
+    pub fn ack(&self, id: f64, number: f64) -> JsValue {
         perform(&self.engine, Ok(Ack::new(self.claim(id, number))), |_, script| script.landed.into())
     }
 
@@ -148,7 +150,7 @@ impl Queue {
         extra: f64,
         text: Option<String>,
         given: Option<Vec<f64>>,
-    ) -> Outcome {
+    ) -> JsValue {
         let (engine, name, text) = (&self.engine, self.name(), text.as_deref());
         let claim = || self.claim(id, number);
         let ids = given.map(|given| ids(&given));
@@ -193,13 +195,13 @@ impl Queue {
         }
     }
 
-    pub fn wait(&self, stop: &Stop) -> Outcome {
+    pub fn wait(&self, stop: &Stop) -> JsValue {
         let (queue, engine, token) = (self.queue.clone(), self.engine.clone(), stop.token.clone());
         settle(Box::pin(async move { convert::outcome(engine.host(), queue.wait(&token).await.map(JsValue::from)) }))
     }
 
     /// `delivery` never throws: its promise resolves to the error's text, or to `undefined`.
-    pub fn run_once(&self, worker: String, delivery: Function) -> Outcome {
+    pub fn run_once(&self, worker: String, delivery: Function) -> JsValue {
         let (queue, engine) = (self.queue.clone(), self.engine.clone());
         settle(Box::pin(async move {
             let host = engine.host();

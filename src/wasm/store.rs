@@ -8,7 +8,7 @@ use super::perform::{perform, settle};
 use super::queue::Queue;
 use super::storage::Storage;
 use super::transaction::Transaction;
-use super::{Engine, Outcome, Stop};
+use super::{Engine, Stop, crossing};
 use crate::core::lock::{Release, Renew, TryLock};
 use crate::core::queue::QueueOptions;
 use crate::core::schedule::{ListSchedules, Unschedule, Upsert};
@@ -21,8 +21,8 @@ pub struct Store {
 }
 
 impl Store {
-    fn refuse<T>(&self, result: Result<T, Error>) -> Result<T, JsValue> {
-        result.map_err(|error| convert::error(self.engine.host(), &error))
+    fn answer<T>(&self, result: Result<T, Error>, value: impl FnOnce(T) -> JsValue) -> JsValue {
+        crossing(convert::outcome(self.engine.host(), result.map(value)))
     }
 }
 
@@ -36,15 +36,16 @@ impl Store {
     }
 
     /// Checks one argument ahead of those that come after it.
-    pub fn check(&self, argument: Argument, value: &str) -> Result<(), JsValue> {
-        self.refuse(match argument {
+    pub fn check(&self, argument: Argument, value: &str) -> JsValue {
+        let checked = match argument {
             Argument::Name => Name::shared("name", value).map(drop),
             Argument::Queue => Name::shared("queue", value).map(drop),
             Argument::Outbox => Name::shared("outbox", value).map(drop),
             Argument::Owner => Name::local("owner", value).map(drop),
             Argument::WorkerId => Name::local("workerId", value).map(drop),
             Argument::Spec => every::parse(value).map(drop),
-        })
+        };
+        self.answer(checked, |()| JsValue::UNDEFINED)
     }
 
     pub fn queue(
@@ -54,25 +55,23 @@ impl Store {
         max_attempts: f64,
         backoff_base: f64,
         dead_letter_retention: f64,
-    ) -> Result<Queue, JsValue> {
+    ) -> JsValue {
         let options = QueueOptions {
             visibility_timeout: span(visibility_timeout),
             max_attempts: count(max_attempts),
             backoff_base: span(backoff_base),
             dead_letter_retention: span(dead_letter_retention),
         };
-        let queue = self.refuse(self.engine.queue(name, options))?;
-        Ok(Queue::new(queue, self.engine.clone()))
+        self.answer(self.engine.queue(name, options), |queue| Queue::new(queue, self.engine.clone()).into())
     }
 
-    pub fn outbox(&self, name: &str) -> Result<Queue, JsValue> {
-        let outbox = self.refuse(self.engine.outbox(name))?;
-        Ok(Queue::new((*outbox).clone(), self.engine.clone()))
+    pub fn outbox(&self, name: &str) -> JsValue {
+        self.answer(self.engine.outbox(name), |outbox| Queue::new((*outbox).clone(), self.engine.clone()).into())
     }
 
     /// Asks for a lock, or for more of it, or gives it up; whether it was granted. The names of one that was granted are
     /// as they were then.
-    pub fn lock(&self, op: LockOp, name: &str, owner: &str, ttl: f64) -> Outcome {
+    pub fn lock(&self, op: LockOp, name: &str, owner: &str, ttl: f64) -> JsValue {
         let (engine, ttl) = (&self.engine, Duration::from_millis(millis(ttl)));
         match op {
             LockOp::Try => perform(engine, TryLock::new(name, owner, ttl), |_, script| script.granted.into()),
@@ -97,26 +96,26 @@ impl Store {
         priority: f64,
         max_attempts: f64,
         expires: f64,
-    ) -> Outcome {
+    ) -> JsValue {
         let options = convert::schedule_options(priority, max_attempts, expires);
         let script = Upsert::new(name, spec, queue, payload, options);
-        // A refusal comes back as the error that it is: the JavaScript side throws it.
+        // A refusal of the decision's own is its result: where that is promised, the JavaScript side throws it.
         perform(&self.engine, script, |host, upsert| {
             upsert.registered.as_ref().map_or_else(|error| convert::error(host, error), |_| JsValue::UNDEFINED)
         })
     }
 
-    pub fn unschedule(&self, name: &str) -> Outcome {
+    pub fn unschedule(&self, name: &str) -> JsValue {
         perform(&self.engine, Unschedule::new(name), |_, script| script.found.into())
     }
 
-    pub fn schedules(&self) -> Outcome {
+    pub fn schedules(&self) -> JsValue {
         perform(&self.engine, Ok(ListSchedules::default()), |_, script| {
             convert::array(script.schedules.iter().map(|row| convert::schedule(row)))
         })
     }
 
-    pub fn run_schedules(&self, stop: &Stop, standby: bool) -> Outcome {
+    pub fn run_schedules(&self, stop: &Stop, standby: bool) -> JsValue {
         let (engine, token) = (self.engine.clone(), stop.token.clone());
         settle(Box::pin(async move {
             let result = engine.run_schedules(&token, standby).await;
@@ -124,11 +123,11 @@ impl Store {
         }))
     }
 
-    pub fn transaction(&self) -> Result<Transaction, JsValue> {
-        Ok(Transaction::new(self.refuse(self.engine.transaction())?, self.engine.clone()))
+    pub fn transaction(&self) -> JsValue {
+        self.answer(self.engine.transaction(), |transaction| Transaction::new(transaction, self.engine.clone()).into())
     }
 
-    pub fn close(&self) -> Outcome {
+    pub fn close(&self) -> JsValue {
         let engine = self.engine.clone();
         settle(Box::pin(async move {
             engine.close().await;

@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use wasm_bindgen::prelude::*;
 
+use super::Engine;
 use super::convert;
 use super::host::JsHost;
 use super::perform::settle;
 use super::storage::AnyStore;
-use super::{Engine, Outcome};
 use crate::runtime;
 use crate::runtime::transaction::Target;
 
@@ -39,7 +39,7 @@ impl Transaction {
         priority: f64,
         max_attempts: f64,
         expires: f64,
-    ) -> Outcome {
+    ) -> JsValue {
         let (transaction, engine) = (Rc::clone(&self.transaction), self.engine.clone());
         let options = convert::enqueue_options(delay, run_at, priority, max_attempts, expires);
         settle(Box::pin(async move {
@@ -52,7 +52,7 @@ impl Transaction {
         }))
     }
 
-    pub fn get(&self, queue: String, id: f64) -> Outcome {
+    pub fn get(&self, queue: String, id: f64) -> JsValue {
         let (transaction, engine) = (Rc::clone(&self.transaction), self.engine.clone());
         settle(Box::pin(async move {
             let host = engine.host();
@@ -61,7 +61,7 @@ impl Transaction {
         }))
     }
 
-    pub fn commit(&self) -> Outcome {
+    pub fn commit(&self) -> JsValue {
         let (transaction, engine) = (Rc::clone(&self.transaction), self.engine.clone());
         settle(Box::pin(async move {
             convert::outcome(engine.host(), transaction.commit().await.map(|()| JsValue::UNDEFINED))
