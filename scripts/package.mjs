@@ -85,10 +85,11 @@ async function bundles() {
     const own = [platformTextCodec(), ...plugins("core.mjs", entry)]
     await bundle({ ...from(entry), format: "esm", plugins: own, outfile: out(file) })
   }
-  await nodeCores()
+  const core = await nodeCores()
   for (const [file, entry] of Object.entries(NODE_FILES)) {
     await bundle({ ...from(entry), format: "esm", platform: "node", plugins: plugins("core.node.mjs", entry), define, outfile: out(file) })
   }
+  inlineCore("index.node.mjs", core)
   for (const [file, entry] of Object.entries(CJS_FILES)) {
     await bundle({ ...from(entry), format: "cjs", platform: "node", plugins: plugins("core.cjs", entry), define, outfile: out(file) })
   }
@@ -110,6 +111,15 @@ async function nodeCores() {
 return module.exports})({exports:{}})`
   writeFileSync(out("core.cjs"), `module.exports=${core}\n`)
   writeFileSync(out("core.node.mjs"), `const core=${core}\nexport const{${names.join(",")}}=core\n`)
+  return core
+}
+
+// The default entry brings the core along: to look for a second file costs a cold start a millisecond.
+function inlineCore(file, core) {
+  const entry = readFileSync(out(file), "utf8")
+  const own = entry.replace(/import\{([^}]*)\}from"\.\/core\.node\.mjs";/g, (_, names) => `const{${names.replaceAll(" as ", ":")}}=core;`)
+  if (own.includes("core.node.mjs")) throw new Error(`${file} imports the core in another form than this knows`)
+  writeFileSync(out(file), `const core=${core}\n${own}`)
 }
 
 function out(file) {
