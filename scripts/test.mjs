@@ -4,7 +4,7 @@
 import { build } from "./build.mjs"
 import { browser } from "./browsers.mjs"
 import { script, seconds } from "./lib/run.mjs"
-import { browsersOf, parts } from "./tests/parts.mjs"
+import { browsersOf, mostlyWaits, parts } from "./tests/parts.mjs"
 import { sum } from "./tests/suite.mjs"
 
 const named = process.argv.slice(2)
@@ -19,19 +19,23 @@ await script(async () => {
   // Their installation is mostly waiting, so it goes on beside the compilers.
   for (const name of new Set(chosen.flatMap((part) => browsersOf[part] ?? []))) void browser(name)
   await build({ panic: true })
-  const results = []
-  for (const name of chosen) {
-    heading(name)
-    results.push(await part(name))
-  }
-  const { passed, failed } = sum(results)
+  const waiting = chosen.filter((name) => mostlyWaits.includes(name))
+  const working = chosen.filter((name) => !mostlyWaits.includes(name))
+  const { passed, failed } = sum((await Promise.all([inTurn(waiting), inTurn(working)])).flat())
   for (const reason of skipped) console.log(`skipped: ${reason}`)
   console.log(`${passed} passed, ${failed} failed`)
   if (failed > 0) process.exitCode = 1
 })
 
+async function inTurn(names) {
+  const results = []
+  for (const name of names) results.push(await part(name))
+  return results
+}
+
 async function part(name) {
   const began = performance.now()
+  heading(name)
   try {
     return await parts[name]({ skip })
   } catch (error) {

@@ -19,6 +19,9 @@ export const parts = {
   packaging: () => nodeTests("packed tarball", files("wasm-tests/packaging", ".test.mjs"))
 }
 
+/** The parts whose programs mostly wait, for disks and for each other: they go on beside those that compute. */
+export const mostlyWaits = ["engines", "browser"]
+
 /** The browsers that a part needs, by their names. */
 export const browsersOf = { wasm: ["chromium"], browser: ["chromium"], engines: browserNames }
 
