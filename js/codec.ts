@@ -14,7 +14,7 @@ export function copyIn(payload: unknown): unknown {
  */
 export function copyOut<P>(kept: P): P {
   if (isOwnCopy(kept)) return kept
-  const copy = copyTree(kept as object, null)
+  const copy = copyTree(kept as object, null, 0)
   return copy === NOT_A_TREE ? (clone(kept) as P) : (copy as P)
 }
 
@@ -37,19 +37,31 @@ function structuredCloneOf(value: unknown): unknown {
 export function notCopied(
   how: string,
   payload: unknown,
-  copy: (part: unknown) => unknown,
+  copy: Copy,
   cause: unknown
 ): AlkstoreError {
-  const culprit = findCulprit(payload, copy) ?? show(cause)
+  const culprit = findCulprit(payload, copy, cause) ?? show(cause)
   return new AlkstoreError("Codec", `the payload cannot be ${how}: ${culprit}`, { cause })
 }
 
+type Copy = (part: unknown) => unknown
+type Part = [path: string, read: () => unknown]
+
+/** How many values are looked at in search of the one at fault. */
+const LOOKED_AT_MAX = 100_000
+
 // Looks where structured clone looks, each object once. What is no container is tried alone.
-function findCulprit(payload: unknown, copy: (part: unknown) => unknown): string | null {
+function findCulprit(payload: unknown, copy: Copy, cause: unknown): string | null {
   const seen = new Set<unknown>()
-  const todo: [path: string, part: unknown][] = [["payload", payload]]
-  for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
-    const [path, part] = next
+  const todo: Part[] = [["payload", () => payload]]
+  for (let next = todo.pop(); next !== undefined && seen.size < LOOKED_AT_MAX; next = todo.pop()) {
+    const [path, read] = next
+    let part: unknown
+    try {
+      part = read()
+    } catch (thrown) {
+      return `${path} cannot be read: ${show(thrown)}`
+    }
     if (isOwnCopy(part) || seen.has(part)) continue
     seen.add(part)
     try {
@@ -60,20 +72,61 @@ function findCulprit(payload: unknown, copy: (part: unknown) => unknown): string
       return `${path} is ${kindOf(part)}`
     }
   }
+  // Nothing in it is at fault by itself.
+  if (cause instanceof RangeError) return "payload is nested too deeply for what is left of the stack"
+  return findProxy(payload, copy, seen.size)
+}
+
+/** How many objects may be copied in search of one. */
+const COPIES_MAX = 1_000_000
+
+// A container that cannot be copied though all that is in it can: looked for from the top, since each object is copied
+// with all that is in it.
+function findProxy(payload: unknown, copy: Copy, size: number): string | null {
+  const seen = new Set<unknown>()
+  let [path, part]: [string, unknown] = ["payload", payload]
+  for (let level = 0; level * size < COPIES_MAX; level++) {
+    seen.add(part)
+    const culprit = firstRefused(partsOf(path, part), copy)
+    if (culprit === null) return `${path} is a Proxy`
+    ;[path, part] = [culprit[0], culprit[1]()]
+    // Round and round: any of them may be the one.
+    if (seen.has(part)) return null
+  }
   return null
 }
 
-function partsOf(path: string, part: unknown): [path: string, part: unknown][] {
-  if (part instanceof Map) {
-    return [...part].flatMap(([key, value]) => [[`a key of ${path}`, key], [`${path}.get(${show(key)})`, value]])
+function firstRefused(parts: Part[], copy: Copy): Part | null {
+  const isRefused = (some: Part[]): boolean => {
+    try {
+      copy(some.map(([, read]) => read()))
+      return false
+    } catch {
+      return true
+    }
   }
-  if (part instanceof Set) return [...part].map((value) => [`a value in ${path}`, value])
+  if (!isRefused(parts)) return null
+  while (parts.length > 1) {
+    const half = parts.slice(0, parts.length / 2)
+    parts = isRefused(half) ? half : parts.slice(half.length)
+  }
+  return parts[0] ?? null
+}
+
+function partsOf(path: string, part: unknown): Part[] {
+  if (part instanceof Map) {
+    return [...part].flatMap(([key, value]): Part[] => [
+      [`a key of ${path}`, () => key],
+      [`${path}.get(${show(key)})`, () => value]
+    ])
+  }
+  if (part instanceof Set) return [...part].map((value) => [`a value in ${path}`, () => value])
   if (!["[object Object]", "[object Array]"].includes(Object.prototype.toString.call(part))) return []
   const step = (key: string): string => {
     if (Array.isArray(part) && /^\d+$/.test(key)) return `[${key}]`
     return isIdentifier(key) ? `.${key}` : `[${JSON.stringify(key)}]`
   }
-  return Object.keys(part as object).map((key) => [path + step(key), (part as Record<string, unknown>)[key]])
+  return Object.keys(part as object).map((key) => [path + step(key), () => (part as Record<string, unknown>)[key]])
 }
 
 // Made when it is needed: for a property of Unicode engines load its tables, a tenth of a cold start.
@@ -91,8 +144,12 @@ function kindOf(part: unknown): string {
 
 const NOT_A_TREE = Symbol("not a tree")
 
+/** What is deeper is left to structured clone, which knows what the stack holds. */
+const TREE_DEPTH_MAX = 200
+
 // `seen` are the objects above and beside: one that comes again is shared, or a cycle, and must stay so in the copy.
-function copyTree(kept: object, seen: Set<object> | null): unknown {
+function copyTree(kept: object, seen: Set<object> | null, depth: number): unknown {
+  if (depth > TREE_DEPTH_MAX) return NOT_A_TREE
   const prototype: unknown = Object.getPrototypeOf(kept)
   let copy: Record<string | number, unknown>
   if (prototype === Object.prototype) copy = { ...kept } as Record<string, unknown>
@@ -105,7 +162,7 @@ function copyTree(kept: object, seen: Set<object> | null): unknown {
     seen ??= new Set([kept])
     if (seen.has(child as object)) return NOT_A_TREE
     seen.add(child as object)
-    const childCopy = copyTree(child as object, seen)
+    const childCopy = copyTree(child as object, seen, depth + 1)
     if (childCopy === NOT_A_TREE) return NOT_A_TREE
     // The key is the copy's own by now, `__proto__` too: this sets a property, never a prototype.
     copy[key] = childCopy

@@ -46,16 +46,29 @@ describe("the message names the part at fault", () => {
     const thrown = new Error("not today")
     const payload = { list: [{ get odd() { throw thrown } }] }
     const error = refusal(payload)
-    expect(error.message).toMatch(/by structured clone: payload\.list\[0\] is an object that cannot be read$/)
+    expect(error.message).toMatch(/by structured clone: payload\.list\[0\]\.odd cannot be read: Error: not today$/)
     expect(error.cause).toBe(thrown)
   })
 
   test("a Proxy, whatever is in it", () => {
     expect(refusal({ inner: new Proxy({}, {}) }).message).toContain("payload.inner is ")
-    expect(refusal({ inner: new Proxy({ a: 1 }, {}) }).message).toMatch(/by structured clone: ./)
+    expect(refusal({ list: [1, new Proxy({ a: 1, b: [2] }, {})] }).message).toMatch(/: payload\.list\[1\] is a Proxy$/)
+    expect(refusal(new Map([["a", { b: new Proxy([1], {}) }]])).message).toMatch(/: payload\.get\("a"\)\.b is a Proxy$/)
+    expect(refusal(new Proxy({ a: { b: 1 } }, {})).message).toMatch(/: payload is a Proxy$/)
     const { proxy, revoke } = Proxy.revocable({}, {})
     revoke()
     expect(refusal({ inner: proxy }).message).toContain("payload.inner is an object that cannot be read")
+  })
+
+  test("nothing more than the cause, where it may be any of a circle", () => {
+    const circle: { child?: object } = {}
+    circle.child = new Proxy({ parent: circle }, {})
+    expect(refusal(circle).message).toMatch(/by structured clone: DataCloneError: ./)
+  })
+
+  test("its depth, where that is what is wrong", () => {
+    const deep = Array.from({ length: 200_000 }).reduce<object>((inner) => ({ inner }), {})
+    expect(refusal(deep).message).toMatch(/: payload is nested too deeply for what is left of the stack$/)
   })
 
   test("in a payload that is very deep or very large, without ado", () => {
