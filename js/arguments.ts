@@ -107,6 +107,26 @@ export function callback<F>(argument: string, value: F): F {
   return value
 }
 
+export interface Signal {
+  readonly signal: AbortSignal
+  /** As it was read with the rest: reading it again might throw. */
+  readonly aborted: boolean
+}
+
+/** Anything that looks like a signal is one: there are polyfills, and other realms. `null` where there is none. */
+export function signalArgument(signal: unknown): Signal | null {
+  if (signal === undefined || signal === null) return null
+  const given = signal as AbortSignal
+  try {
+    const { aborted, addEventListener, removeEventListener } = given
+    const listens = typeof addEventListener === "function" && typeof removeEventListener === "function"
+    if (typeof given === "object" && typeof aborted === "boolean" && listens) return { signal: given, aborted }
+  } catch {
+    // A getter threw: no signal.
+  }
+  throw invalid("signal", signal, "an AbortSignal")
+}
+
 type Kind = (name: string, value: unknown) => unknown
 
 /**
@@ -119,9 +139,7 @@ export function options<K extends string>(
   kinds: Record<K, Kind>
 ): Partial<Record<K, unknown>> {
   if (given === undefined || given === null) return {}
-  if (typeof given !== "object" || Array.isArray(given) || given instanceof Date || given instanceof Map) {
-    throw invalid(argument, given, "an object of options")
-  }
+  if (!isPlain(given)) throw invalid(argument, given, "an object of options")
   const result: Partial<Record<K, unknown>> = {}
   const values = readAll(argument, given, Object.keys(kinds))
   for (const name of Object.keys(kinds) as K[]) {
@@ -129,6 +147,15 @@ export function options<K extends string>(
     if (value !== undefined && value !== null) result[name] = kinds[name](name, value)
   }
   return result
+}
+
+// Not an array, a Date, a boxed primitive or a promise that nobody awaited: of these every option would be absent.
+function isPlain(given: unknown): given is object {
+  try {
+    return Object.prototype.toString.call(given) === "[object Object]"
+  } catch {
+    return false
+  }
 }
 
 // The object may have getters, or be a Proxy: anything may be thrown while reading it.

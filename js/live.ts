@@ -1,8 +1,9 @@
 // A store's connection to the instance of the engine that it was opened on.
 
 import type { Stop, Store as InnerStore } from "../target/engine/bindgen/alkstore.js"
-import { invalid, nameArgument } from "./arguments.js"
+import { invalid, nameArgument, show, signalArgument } from "./arguments.js"
 import { copyIn, copyOut } from "./codec.js"
+import { AlkstoreError } from "./errors.js"
 import type { JoinedTransaction } from "./keyed.js"
 import { type Engine, whileAlive } from "./load.js"
 import type { Hold } from "./storage.js"
@@ -65,10 +66,10 @@ export class Live {
     const stop = new this.engine.glue.Stop()
     try {
       if (watched?.aborted) stop.set()
-      else if (watched !== null) this.#watch(watched, stop)
+      else if (watched !== null) this.#watch(watched.signal, stop)
       return await this.owed(run(stop))
     } finally {
-      if (watched !== null) this.#unwatch(watched, stop)
+      if (watched !== null) this.#unwatch(watched.signal, stop)
       stop.free()
     }
   }
@@ -82,7 +83,11 @@ export class Live {
     const stops = new Set([stop])
     const onAbort = (): void => stops.forEach((each) => each.set())
     this.#watched.set(signal, { stops, onAbort })
-    signal.addEventListener("abort", onAbort)
+    try {
+      signal.addEventListener("abort", onAbort)
+    } catch (cause) {
+      throw new AlkstoreError("InvalidArgument", `signal could not be listened to: it threw ${show(cause)}`, { cause })
+    }
   }
 
   #unwatch(signal: AbortSignal, stop: Stop): void {
@@ -95,22 +100,4 @@ export class Live {
       // The signal's own fault, and no loop's: a listener that stays stops nothing.
     }
   }
-}
-
-// Anything that looks like a signal is one: there are polyfills, and other realms.
-function signalArgument(signal: unknown): AbortSignal | null {
-  if (signal === undefined || signal === null) return null
-  const given = signal as AbortSignal
-  let isSignal = false
-  try {
-    isSignal =
-      typeof given === "object" &&
-      typeof given.aborted === "boolean" &&
-      typeof given.addEventListener === "function" &&
-      typeof given.removeEventListener === "function"
-  } catch {
-    // A getter threw: no signal.
-  }
-  if (!isSignal) throw invalid("signal", signal, "an AbortSignal")
-  return given
 }

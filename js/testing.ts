@@ -1,6 +1,6 @@
 // A clock that moves only when told to.
 
-import { duration, finite, invalid } from "./arguments.js"
+import { duration, finite, invalid, signalArgument } from "./arguments.js"
 import type { Clock, Duration } from "./types.js"
 
 /** How many turns of the event loop `settle` gives to started work. */
@@ -37,8 +37,9 @@ export class ManualClock implements Clock {
   }
 
   /** Resolves once `ms` have been advanced past, or when `signal` aborts. Sleeping for nothing resolves at once. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    if (!(ms > 0) || signal?.aborted) return Promise.resolve()
+  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    finite("ms", ms)
+    if (signalArgument(signal)?.aborted || ms <= 0) return
     return new Promise((resolve) => {
       const wake = (): void => {
         this.#sleepers.delete(sleeper)
@@ -46,8 +47,8 @@ export class ManualClock implements Clock {
         resolve()
       }
       const sleeper: Sleeper = { due: this.#elapsed + ms, wake }
-      this.#sleepers.add(sleeper)
       signal?.addEventListener("abort", wake)
+      this.#sleepers.add(sleeper)
     })
   }
 
