@@ -2,6 +2,7 @@
 // merely evaluating `typeof Response` makes Node load its whole HTTP client, five times the rest of a cold start, so
 // values are told apart by their tags, which also work across realms.
 
+import { invalid } from "./arguments.js"
 import { AlkstoreError } from "./errors.js"
 import type { EngineInput, InitInput } from "./init-input.js"
 
@@ -31,9 +32,7 @@ function compileInput(input: EngineInput): Promise<WebAssembly.Module> | WebAsse
   if (typeof input === "string" || tag === "[object URL]") return fetchEngine(String(input), input as string | URL)
   if (tag === "[object Request]") return fetchEngine((input as Request).url, input as Request)
   if (tag === "[object Response]") return compileResponse(input as Response)
-  const given = typeof input === "object" ? tag : String(input)
-  const wanted = "bytes, a WebAssembly.Module, an address or a Response"
-  throw new AlkstoreError("InvalidArgument", `input must be ${wanted}, not ${given}`)
+  throw invalid("input", input, "bytes, a WebAssembly.Module, an address or a Response")
 }
 
 async function fetchEngine(address: string, request: string | URL | Request): Promise<WebAssembly.Module> {

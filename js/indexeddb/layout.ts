@@ -13,13 +13,22 @@ export function payloadKey(id: number): Key[] {
 
 /** Makes what is missing of them, in the upgrade of a database. */
 export function upgrade(database: IDBDatabase, transaction: IDBTransaction): void {
-  if (typeof database?.createObjectStore !== "function") throw invalid("db", database, "an IDBDatabase")
-  if (transaction?.mode !== "versionchange") {
+  if (!holds(() => typeof database.createObjectStore === "function")) throw invalid("db", database, "an IDBDatabase")
+  if (!holds(() => transaction.mode === "versionchange")) {
     throw invalid("transaction", transaction, "the transaction of the database's upgrade")
   }
   const exists = database.objectStoreNames.contains(STORE)
   const store = exists ? transaction.objectStore(STORE) : database.createObjectStore(STORE)
   if (!store.indexNames.contains(INDEX)) store.createIndex(INDEX, INDEX, { multiEntry: true })
+}
+
+// They may be anything, and throw when they are looked at.
+function holds(check: () => boolean): boolean {
+  try {
+    return check()
+  } catch {
+    return false
+  }
 }
 
 /** What a database lacks for us, or `null`. Throws if its connection is closed. */
