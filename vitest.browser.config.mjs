@@ -5,6 +5,7 @@ import { CHROMIUM_ARGS } from "./scripts/browsers.mjs"
 const launchOptions = { executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: CHROMIUM_ARGS }
 
 export default defineConfig({
+  envPrefix: ["VITE_", "FUZZ_"],
   test: {
     include: ["wasm-tests/{browser,shared}/**/*.test.ts"],
     testTimeout: 30_000,
