@@ -1,7 +1,7 @@
 // An in-memory job queue in plain JavaScript: binary heaps, a Map of rows, payloads structured-cloned in and out.
 //
 // It keeps the queue part of the package's contract, for two uses: the baseline that the engine is measured
-// against (node.mjs), and the oracle of the random comparison test. Durations are milliseconds, as numbers.
+// against (node.mjs), and a second opinion: wasm-tests/node/heap.test.ts. Durations are milliseconds, as numbers.
 // Not covered: names and arguments are not checked, and a clock set back by more than a minute is not repaired.
 
 const MAX_SAFE = Number.MAX_SAFE_INTEGER
