@@ -12,6 +12,8 @@ const NOT_STORED = "the payload cannot be stored by IndexedDB"
 
 export abstract class RowTransaction implements KeyedTransaction {
   protected readonly store: IDBObjectStore
+  /** Set before the first request that writes is made. */
+  #hasWritten = false
   /** The last request that writes: requests succeed in the order in which they were made. */
   protected written: IDBRequest | null = null
   protected committing = false
@@ -33,7 +35,7 @@ export abstract class RowTransaction implements KeyedTransaction {
   abandon(): void {
     if (this.committing) return
     this.fail(new AlkstoreError("Storage", "the engine stopped at a defect"))
-    if (this.written !== null) abortQuietly(this.store.transaction)
+    if (this.#hasWritten) abortQuietly(this.store.transaction)
   }
 
   read(reads: Read[]): Promise<unknown[]> {
@@ -83,6 +85,7 @@ export abstract class RowTransaction implements KeyedTransaction {
   // Never throws: the engine must not be left by an exception.
   #write(request: () => IDBRequest): void {
     if (this.failure !== null) return
+    this.#hasWritten = true
     try {
       this.written = request()
     } catch (cause) {
