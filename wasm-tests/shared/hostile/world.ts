@@ -1,6 +1,6 @@
 // A store with something of everything in it: what a refused call must leave as it was.
 
-import { open } from "alkstore-wasm"
+import { open as openStore } from "alkstore-wasm"
 import type { ClaimedJob, Lock, Outbox, Queue, StorageAdapter, Store } from "alkstore-wasm"
 import { ManualClock } from "alkstore-wasm/testing"
 import { fieldsOf, must, START } from "../support.js"
@@ -23,7 +23,7 @@ export interface World {
 /** The letter that is delivered next. */
 export const LETTER = 9
 
-export async function build(storage?: StorageAdapter): Promise<World> {
+export async function build(storage?: StorageAdapter, open: typeof openStore = openStore): Promise<World> {
   const clock = new ManualClock(START)
   const store = await open({ clock, seed: 1, ...(storage && { storage }) })
   const [mail, hooks] = [store.queue("mail"), store.outbox("hooks")]
