@@ -189,7 +189,7 @@ const sweep = laneIndex.map((at): Operation => ({
   check: (world, answer) => same("sweep", answer, world.model.sweepExpired(lane(world, at).name)),
 }))
 
-const name = fc.constantFrom("x", "y")
+const name = fc.constantFrom("x", "x", "y")
 const owner = fc.constantFrom("a", "b")
 const ttl = fc.constantFrom(1, 5 * SECOND, 30 * SECOND)
 
@@ -271,8 +271,8 @@ export const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 1, arbitrary: list },
   { weight: 1, arbitrary: stats },
   { weight: 2, arbitrary: sweep },
-  { weight: 2, arbitrary: tryLock },
-  { weight: 1, arbitrary: renew },
+  { weight: 5, arbitrary: tryLock },
+  { weight: 2, arbitrary: renew },
   { weight: 1, arbitrary: release },
   { weight: 2, arbitrary: schedule },
   { weight: 1, arbitrary: unschedule },

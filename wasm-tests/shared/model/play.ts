@@ -27,7 +27,7 @@ const stamps: fc.Arbitrary<Partial<Stamps>> = fc.record(
   {
     visibilityTimeout: fc.constantFrom(-1, 0, 1_000, 30_000),
     maxAttempts: fc.integer({ min: 0, max: 4 }),
-    backoffBase: fc.constantFrom(0, 1, 2_000, 60_000),
+    backoffBase: fc.constantFrom(0, 1, 2_000, 7_200_000),
     deadLetterRetention: fc.constantFrom(0, 5_000, 120_000),
   },
   { requiredKeys: [] },
