@@ -4,7 +4,7 @@ import type { ClaimedJob, Outbox, Transaction } from "alkstore-wasm"
 import fc from "fast-check"
 import { HOUR, MINUTE, must, SECOND } from "../support.js"
 import { OUTBOX, PLAIN, SCHEDULER } from "./model.js"
-import { drawn, enqueueOptions, type Given, laneIndex, type Operation, operation, optionsAt, payload, some } from "./operations.js"
+import { drawn, enqueueOptions, type Given, laneIndex, type Operation, operation, optionsAt, payload, pick, some } from "./operations.js"
 import { compare, moveTo, plain, QUEUES, same, type World } from "./world.js"
 
 type Command = fc.AsyncCommand<object, World>
@@ -41,6 +41,14 @@ const step = fc.oneof(
 )
 
 const clock = step.map((ms) => command(`the clock moves by ${ms}`, async (world) => moveTo(world, world.model.now + ms)))
+
+/** To the very instant that decides something, or a millisecond beside it. */
+const toDeadline = fc.tuple(some, fc.constantFrom(-1, 0, 1)).map(([which, beside]) =>
+  command(`the clock moves to deadline ${which}, and ${beside}`, async (world) => {
+    const deadline = pick(world.model.deadlines(), which)
+    if (deadline !== undefined) moveTo(world, deadline + beside)
+  }),
+)
 
 const look = by.map((by) => command(`${by}: look at everything`, (world) => compare(world, by)))
 
@@ -189,5 +197,5 @@ const lead = (span: fc.Arbitrary<number>): fc.Arbitrary<Command> =>
 /** In a storage that waits, time that passes by hand would not wait for it: there a leader has one turn. */
 export function commandsFor({ waits }: { waits: boolean }): fc.Arbitrary<Command>[] {
   const spans = waits ? fc.constant(0) : fc.constantFrom(0, 0, 3 * SECOND, 25 * SECOND)
-  return [alone, alone, alone, alone, alone, alone, alone, alone, clock, clock, clock, clock, atOnce, wait, deliver, deliver, transaction, lead(spans), look]
+  return [alone, alone, alone, alone, alone, alone, alone, alone, clock, clock, clock, toDeadline, toDeadline, atOnce, wait, deliver, deliver, transaction, lead(spans), look]
 }

@@ -118,6 +118,14 @@ export class Model {
     return this.now
   }
 
+  /** Every instant to come that decides something, the next one first. */
+  deadlines(): number[] {
+    const ofJobs = this.rows.flatMap(({ job, purgeAt }) => [job.runAt, job.claimExpiresAt, job.expiresAt, purgeAt])
+    const others = [...this.locks.map(({ expiresAt }) => expiresAt), ...this.schedules.map(({ nextFireAt }) => nextFireAt)]
+    const all = new Set([...ofJobs, ...others].filter((at) => at !== null && at > this.now))
+    return ([...all] as number[]).sort((a, b) => a - b).slice(0, 10)
+  }
+
   // §3. A job.
 
   #make(id: number, queue: string, stamps: Stamps, payload: unknown, options: EnqueueOptions): Row {

@@ -270,7 +270,7 @@ export const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 1, arbitrary: byIds("purge") },
   { weight: 1, arbitrary: list },
   { weight: 1, arbitrary: stats },
-  { weight: 2, arbitrary: sweep },
+  { weight: 3, arbitrary: sweep },
   { weight: 5, arbitrary: tryLock },
   { weight: 2, arbitrary: renew },
   { weight: 1, arbitrary: release },
