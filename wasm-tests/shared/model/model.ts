@@ -439,7 +439,9 @@ export class Model {
     return own?.job ?? job
   }
 
+  /** With nothing staged it asks nothing of the storage. */
   commit(): void {
+    if (this.staged.length === 0) return
     this.look()
     this.rows.push(...this.staged)
     this.rows.sort((a, b) => a.job.id - b.job.id)
