@@ -47,6 +47,7 @@ const NAMES = {
   "white space": refused("InvalidName"),
   "a lone surrogate": refused("InvalidName"),
   "a huge string": taken(ITSELF),
+  "a number as text": taken(ITSELF),
   "the name __proto__": taken(ITSELF),
   "a word": taken(ITSELF),
 } as const
@@ -62,6 +63,7 @@ export const spec = kind(WRONG, {
   "a lone surrogate": refused("InvalidSpec", "spec"),
   "a huge string": refused("InvalidSpec", "spec"),
   "the name __proto__": refused("InvalidSpec"),
+  "a number as text": refused("InvalidSpec"),
   "a reserved name": refused("InvalidSpec"),
   "a word": refused("InvalidSpec"),
 })
@@ -167,6 +169,7 @@ export const ignored = kind(taken("ignored"), {})
 export const databaseName = kind(refused("InvalidArgument", "name"), {
   "a lone surrogate": taken("indexeddb"),
   "a huge string": taken("indexeddb"),
+  "a number as text": taken("indexeddb"),
   "the name __proto__": taken("indexeddb"),
   "a reserved name": taken("indexeddb"),
   "a word": taken("indexeddb"),
@@ -179,6 +182,7 @@ export const engineInput = kind(WRONG, {
   "white space": refused("Unavailable", ""),
   "a lone surrogate": refused("Unavailable", ""),
   "a huge string": refused("Unavailable", ""),
+  "a number as text": refused("Unavailable", "5"),
   "the name __proto__": refused("Unavailable", "__proto__"),
   "a reserved name": refused("Unavailable", "__alkstore_x"),
   "a word": refused("Unavailable", "soon"),

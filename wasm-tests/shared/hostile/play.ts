@@ -12,9 +12,13 @@ import { build, lifeIn, stateOf, type World } from "./world.js"
 export async function play(site: Site, newStorage?: () => StorageAdapter): Promise<string[]> {
   const faults: string[] = []
   let world: World | null = null
+  let before = ""
   for (const name of VALUE_NAMES) {
-    world ??= await build(newStorage?.())
-    const fault = await cell(site, name, world)
+    if (world === null) {
+      world = await build(newStorage?.())
+      before = await stateOf(world)
+    }
+    const fault = await cell(site, name, world, before)
     if (fault !== null) faults.push(`${site.where} of ${name}: ${fault}`)
     // What is refused leaves the world as it was for the next one.
     if (fault === null && "refused" in site.kind(name)) continue
@@ -25,15 +29,15 @@ export async function play(site: Site, newStorage?: () => StorageAdapter): Promi
   return faults
 }
 
-async function cell(site: Site, name: ValueName, world: World): Promise<string | null> {
+async function cell(site: Site, name: ValueName, world: World, before: string): Promise<string | null> {
   const expected = site.kind(name)
   const value = VALUES[name].make()
-  const before = await stateOf(world)
   const outcome = await outcomeOf(site, world, value)
   if ("refused" in expected) {
+    const after = await stateOf(world)
     return (
       refusalFault(site, name, expected, outcome) ??
-      ((await stateOf(world)) === before ? null : `it left ${await stateOf(world)} of ${before}`) ??
+      (after === before ? null : `it left ${after} of ${before}`) ??
       (await lifeIn(world))
     )
   }

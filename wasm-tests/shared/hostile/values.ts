@@ -29,7 +29,7 @@ class Point {
   y = 2
 }
 
-const HUGE = "x".repeat(2 ** 20)
+const HUGE = "x".repeat(2 ** 17)
 const DEEP = Array.from({ length: 200_000 }).reduce<object>((inner) => ({ inner }), {})
 
 // Whatever anybody may look for in an object.
@@ -77,6 +77,7 @@ export const VALUES = {
   "a huge string": value(() => HUGE, `"${"x".repeat(100)}`, HUGE),
   "the name __proto__": value(() => "__proto__", '"__proto__"', "__proto__"),
   "a reserved name": value(() => "__alkstore_x", '"__alkstore_x"', "__alkstore_x"),
+  "a number as text": value(() => "5", '"5"', "5"),
   "a word": value(() => "soon", '"soon"', "soon"),
   "a symbol": value(() => Symbol("s"), "Symbol(s)"),
   "a BigInt": value(() => 1n, "1n", "1"),
