@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest"
 import { open } from "alkstore-wasm"
 import type { ClaimedJob, Store } from "alkstore-wasm"
-import { START, claim, follow, must, rejection, start, startQueue } from "./support.js"
+import { START, claim, follow, must, start, startQueue } from "./support.js"
 
 const STORE_CALLS = ["queue", "outbox", "tryLock", "schedule", "unschedule", "schedules", "runSchedules", "transaction"]
 const READS = ["enqueue", "cancel", "get", "list", "stats", "redrive", "purge", "sweepExpired", "wait"]
@@ -252,80 +252,24 @@ describe("overlapping calls", () => {
   })
 })
 
-describe("a delivery may throw anything", () => {
-  const boom = (): never => {
-    throw new Error("no")
-  }
-  const revoked = (): object => {
-    const { proxy, revoke } = Proxy.revocable({}, {})
-    revoke()
-    return proxy
-  }
+describe("what a dead letter keeps of an error", () => {
   const odd = new Error("odd")
-  Object.defineProperty(odd, "message", { get: boom })
+  Object.defineProperty(odd, "message", {
+    get() {
+      throw new Error("no")
+    },
+  })
 
   test.each<[what: string, value: unknown, text: RegExp]>([
     ["an Error", new Error("boom"), /^boom$/],
     ["a DOMException", new DOMException("gone", "AbortError"), /^gone$/],
     ["an AggregateError", new AggregateError([1, 2], "many"), /^many$/],
-    ["a string", "plain", /^plain$/],
-    ["undefined", undefined, /^undefined$/],
-    ["null", null, /^null$/],
-    ["a symbol", Symbol("s"), /^Symbol\(s\)$/],
-    ["a bigint", 7n, /^7$/],
-    ["a function", () => 1, /./],
-    ["an object without a prototype", Object.create(null), /object/i],
-    ["an object whose toString throws", { toString: boom }, /object/i],
-    ["an Error whose message throws", odd, /object/i],
-    [
-      "a Proxy that throws at every touch",
-      new Proxy({}, { get: boom, has: boom, getPrototypeOf: boom, ownKeys: boom }),
-      /object/i,
-    ],
-    ["a revoked Proxy", revoked(), /object/i],
+    ["an Error whose message throws", odd, /^object$/],
   ])("%s", async (_, value, text) => {
-    for (const deliver of [() => { throw value }, async () => { throw value }, () => Promise.reject(value)]) {
-      const { store, queue } = await startQueue()
-      const outbox = store.outbox("orders")
-      const id = await outbox.enqueue(null, { maxAttempts: 1 })
-      expect(await outbox.runOnce("w1", deliver)).toBe(true)
-      const dead = must(await outbox.get(id))
-      expect(dead.state).toBe("dead")
-      expect(dead.lastError).toMatch(text)
-      expect(await queue.enqueue("life goes on")).toBeGreaterThan(id)
-    }
-  })
-
-  test("a thenable that throws when it is looked at", async () => {
     const { store } = await start()
     const outbox = store.outbox("orders")
     const id = await outbox.enqueue(null, { maxAttempts: 1 })
-    const thenable = { get then(): never { throw new Error("untouchable") } }
-    expect(await outbox.runOnce("w1", () => thenable)).toBe(true)
-    expect(await outbox.get(id)).toMatchObject({ state: "dead", lastError: "untouchable" })
-  })
-})
-
-describe("options and arguments that bite", () => {
-  test("options that throw when read are refused or thrown through, and nothing is stored", async () => {
-    const { queue } = await startQueue()
-    const biting = { get delay(): number { throw new Error("no") } }
-    await expect(queue.enqueue(null, biting)).rejects.toBeInstanceOf(Error)
-    expect(await queue.list()).toEqual([])
-  })
-
-  test("a payload that throws when copied is refused or thrown through, and nothing is stored", async () => {
-    const { store, queue } = await startQueue()
-    const biting = { get to(): string { throw new Error("no") } }
-    await expect(queue.enqueue(biting)).rejects.toBeInstanceOf(Error)
-    await expect(store.transaction((tx) => tx.enqueue("mail", biting))).rejects.toBeInstanceOf(Error)
-    expect(await queue.list()).toEqual([])
-  })
-
-  test("a value that cannot be shown still makes a message", async () => {
-    const { store } = await start()
-    const error = await rejection(() => store.queue("mail").enqueue(null, { priority: Object.create(null) as number }))
-    expect(error.code).toBe("InvalidArgument")
-    expect(error.message).toContain("priority")
+    expect(await outbox.runOnce("w1", () => Promise.reject(value))).toBe(true)
+    expect(must(await outbox.get(id)).lastError).toMatch(text)
   })
 })

@@ -16,11 +16,6 @@ export const JOB_FIELDS = [
   "diedAt",
 ] as const satisfies readonly (keyof Job<unknown>)[]
 
-/** What no number argument takes. */
-export const NOT_FINITE: unknown[] = [NaN, Infinity, -Infinity]
-/** Neither numbers nor strings that mean one. */
-export const WRONG_TYPES: unknown[] = [true, "x", {}, [], 1n, Symbol("s"), () => 1]
-
 /** A store under a manual clock, closed when the test ends. */
 export interface Fixture {
   clock: ManualClock
