@@ -130,7 +130,11 @@ function partsOf(path: string, part: unknown): Part[] {
 }
 
 // Made when it is needed: for a property of Unicode engines load its tables, a tenth of a cold start.
-const isIdentifier = (key: string): boolean => new RegExp("^[\\p{ID_Start}$_][\\p{ID_Continue}$]*$", "u").test(key)
+let identifier: RegExp | null = null
+const isIdentifier = (key: string): boolean => {
+  identifier ??= new RegExp("^[\\p{ID_Start}$_][\\p{ID_Continue}$]*$", "u")
+  return identifier.test(key)
+}
 
 function kindOf(part: unknown): string {
   if (typeof part !== "object") return `a ${typeof part}`
