@@ -28,6 +28,11 @@ impl State {
             Self::Dead => "dead",
         }
     }
+
+    /// The state of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Pending, Self::Processing, Self::Dead].into_iter().find(|state| state.as_str() == name)
+    }
 }
 
 /// What a queue's options copy onto each job as it is enqueued. Claims, retries and sweeps read the

@@ -21,7 +21,7 @@ mod wakes;
 pub use engine::Engine;
 pub use flag::{Flag, StopToken, Wait};
 pub use host::{Clock, Host, TIMER_SLEEP_MAX, Timer, WALL_SLEEP_MAX};
-pub use keyed::{Answer, Header, Keyed, KeyedStore, KeyedTransaction, Read, Row, Write};
+pub use keyed::{Answer, Header, Keyed, KeyedStore, KeyedTransaction, Read, Row, Write, format};
 pub use lock::Lock;
 pub use manual_clock::{ManualClock, SETTLE_TURNS, Sleep};
 pub use memory::MemoryStore;

@@ -113,7 +113,7 @@ pub fn job(host: &JsHost, (job, payload): (Rc<Job>, JsValue)) -> JsValue {
 
 /// `None` for "all", or for what is no state: the JavaScript side has checked.
 pub fn state(name: &str) -> Option<State> {
-    [State::Pending, State::Processing, State::Dead].into_iter().find(|state| state.as_str() == name)
+    State::named(name)
 }
 
 // Records go as tuples: property names would bring a cache of strings along, and a hash map for it.

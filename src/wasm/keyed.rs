@@ -10,11 +10,11 @@ use js_sys::{Array, Promise};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
-use super::rows::{self, Columns};
+use super::rows;
 use crate::core::index::{FIRST, Section, Sort, schedules_queue};
 use crate::core::schedule::LEADER_LOCK;
 use crate::core::{Error, Name, StoreError, Topic};
-use crate::runtime::{Answer, Header, Keyed, KeyedTransaction, Read, Row, Write};
+use crate::runtime::{Answer, Header, Keyed, KeyedTransaction, Read, Row, Write, format};
 
 #[wasm_bindgen]
 extern "C" {
@@ -147,16 +147,21 @@ impl KeyedTransaction for Transaction {
     fn write(&self, write: Write<JsValue>) {
         let handle = &self.handle;
         match write {
-            Write::Header(header) => put(handle, &key("m"), &rows::header(&header)),
+            Write::Header(header) => put(handle, &key("m"), &format::header(&header)),
             Write::Insert(job, payload, now) => {
-                handle.insert(job.id as f64, &rows::job_entries(&job, now), &rows::job(&job), &payload);
+                handle.insert(job.id as f64, &rows::job_entries(&job, now), &format::job(&job), &payload);
             }
-            Write::Update(job, now) => handle.update(job.id as f64, &rows::job_entries(&job, now), &rows::job(&job)),
+            Write::Update(job, now) => handle.update(job.id as f64, &rows::job_entries(&job, now), &format::job(&job)),
             Write::Remove(id) => handle.remove(id as f64),
-            Write::PutLock(name, lock) => put(handle, &named("l", &name), &rows::lock(&name, &lock)),
+            Write::PutLock(name, lock) => put(handle, &named("l", &name), &format::lock(&name, &lock)),
             Write::RemoveLock(name) => handle.delete(&named("l", &name)),
             Write::PutSchedule(row) => {
-                handle.put(&named("s", &row.name), &rows::schedule_entries(&row), &rows::schedule(&row), &row.payload);
+                handle.put(
+                    &named("s", &row.name),
+                    &rows::schedule_entries(&row),
+                    &format::schedule(&row),
+                    &row.payload,
+                );
             }
             Write::RemoveSchedule(name) => handle.delete(&named("s", &name)),
         }
@@ -223,7 +228,7 @@ pub fn entry(queue: &str, section: Section, (a, b, id): Sort) -> JsValue {
 fn answer(read: &Read, found: JsValue) -> Result<Answer<JsValue>, Error> {
     let rows = match read {
         Read::Header if found.is_undefined() => return Ok(Answer::Header(Header::default())),
-        Read::Header => return Ok(Answer::Header(Columns::of(&found).header()?)),
+        Read::Header => return Ok(Answer::Header(rows::columns(&found).header()?)),
         Read::Payload(_) => return Ok(Answer::Payload(rows::has_payload(&found).then(|| rows::payload(&found)))),
         Read::Count { .. } => return Ok(Answer::Count(found.as_f64().unwrap_or_default() as usize)),
         // A row, whatever it is, or none; or several.
@@ -238,7 +243,7 @@ fn answer(read: &Read, found: JsValue) -> Result<Answer<JsValue>, Error> {
         _ => Answer::Jobs(Vec::new()),
     };
     for row in rows.iter() {
-        let columns = Columns::of(&row);
+        let columns = rows::columns(&row);
         match &mut answer {
             Answer::Locks(locks) => locks.push(columns.lock()?),
             Answer::Schedules(schedules) => schedules.push(columns.schedule(rows::payload(&row))?),

@@ -2,6 +2,7 @@
 //! each scope is decided here, once; the storage moves rows.
 
 mod answer;
+pub mod format;
 mod rows;
 mod scripts;
 
