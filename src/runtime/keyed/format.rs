@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use super::rows::Header;
 use crate::core::clock::Meta;
+use crate::core::time::MILLIS_MAX;
 use crate::core::{
     Duration, Error, Job, LockRow, Name, ScheduleOptions, ScheduleRow, Stamps, State, StoreError, Timestamp,
 };
@@ -172,8 +173,7 @@ impl<C: Columns> Reader<C> {
     fn damage(&self) -> Error {
         let which = self.columns.column(1);
         let number = which.number().map(|n| (n as i64).to_string());
-        let which = which.text().or(number).unwrap_or_default();
-        refused(["a stored row is damaged (", &which, "): not what this engine writes"].concat())
+        damaged(&which.text().or(number).unwrap_or_default())
     }
 
     #[inline(never)]
@@ -186,7 +186,7 @@ impl<C: Columns> Reader<C> {
     #[inline(never)]
     fn maybe(&mut self) -> Option<i64> {
         let column = self.column();
-        let number = column.number().filter(|n| n.is_finite());
+        let number = column.number().filter(|n| n.trunc() == *n && n.abs() <= MILLIS_MAX as f64);
         self.damaged |= number.is_none() && !column.is_null();
         number.map(|n| n as i64)
     }
@@ -203,6 +203,12 @@ impl<C: Columns> Reader<C> {
         let number = self.number();
         self.damaged |= number < 0;
         number.unsigned_abs()
+    }
+
+    fn flag(&mut self) -> bool {
+        let number = self.natural();
+        self.damaged |= number > 1;
+        number > 0
     }
 
     #[inline(never)]
@@ -299,7 +305,7 @@ impl<C: Columns> Reader<C> {
             state: self.state(),
             priority: self.number(),
             run_at: self.instant(),
-            run_at_absolute: self.number() != 0,
+            run_at_absolute: self.flag(),
             attempts: self.number(),
             stamps: Stamps {
                 visibility_timeout: self.span(),
@@ -319,6 +325,12 @@ impl<C: Columns> Reader<C> {
         };
         self.end(Rc::new(job))
     }
+}
+
+/// The error of a row that is not what the engine writes, or not where.
+#[inline(never)]
+pub(super) fn damaged(which: &str) -> Error {
+    refused(["a stored row is damaged (", which, "): not what this engine writes"].concat())
 }
 
 fn newer(format: i64) -> Error {
