@@ -31,7 +31,12 @@ impl State {
 
     /// The state of that name.
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Pending, Self::Processing, Self::Dead].into_iter().find(|state| state.as_str() == name)
+        match name {
+            "pending" => Some(Self::Pending),
+            "processing" => Some(Self::Processing),
+            "dead" => Some(Self::Dead),
+            _ => None,
+        }
     }
 }
 

@@ -133,7 +133,7 @@ impl Drop for Transaction {
 impl KeyedTransaction for Transaction {
     type Payload = JsValue;
 
-    async fn read(&self, reads: Vec<Read>) -> Result<Vec<Answer<JsValue>>, Error> {
+    async fn read(&self, reads: &[Read]) -> Result<Vec<Answer<JsValue>>, Error> {
         let requests: Array = reads.iter().map(request).collect();
         let answers = JsFuture::from(self.handle.read(&requests)).await.map_err(failure)?;
         let answers: Array = answers.unchecked_into();

@@ -96,6 +96,11 @@ impl<P> Table<P> {
         self.inner.failures.set(count);
     }
 
+    /// All jobs, by id.
+    pub fn jobs(&self) -> Vec<Rc<Job>> {
+        self.inner.rows.borrow().jobs.values().map(|(job, _)| Rc::clone(job)).collect()
+    }
+
     /// How many entries the index has in a section.
     pub fn entries(&self, section: Section) -> usize {
         self.inner.rows.borrow().index.iter().filter(|(_, of, ..)| *of == section).count()
@@ -140,10 +145,10 @@ impl<P: Clone> Transaction<P> {
 impl<P: Clone> KeyedTransaction for Transaction<P> {
     type Payload = P;
 
-    async fn read(&self, reads: Vec<Read>) -> Result<Vec<Answer<P>>, Error> {
+    async fn read(&self, reads: &[Read]) -> Result<Vec<Answer<P>>, Error> {
         self.under_way().await;
         let rows = self.rows.borrow();
-        let answers: Vec<_> = reads.into_iter().map(|read| rows.as_ref().unwrap().read(read)).collect();
+        let answers: Vec<_> = reads.iter().map(|read| rows.as_ref().unwrap().read(read.clone())).collect();
         for answer in &answers {
             if let Answer::Jobs(jobs) = answer {
                 self.known.borrow_mut().extend(jobs.iter().map(|row| row.job.id));

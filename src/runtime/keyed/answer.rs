@@ -7,10 +7,12 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use super::KeyedTransaction;
+use super::check::{beyond, position};
+use super::format::lost_payload;
 use super::rows::{Answer, Header, Read, Row};
 use super::scripts::Scripts;
 use crate::core::index::{FIRST, LAST, Section, Sort, after, claim_order, schedules_queue, until};
-use crate::core::{Error, Job, JobId, LockRow, Name, Place, ScheduleRow, Scope, State, StoreError, Tally, Timestamp};
+use crate::core::{Error, Job, JobId, LockRow, Name, Place, ScheduleRow, Scope, State, Tally, Timestamp};
 
 /// How many delayed and how many lapsed rows a claim looks at beside the ready ones. If as many are due, it walks the
 /// delayed ones by priority, and makes the lapsed ones ready.
@@ -334,18 +336,6 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
     }
 }
 
-const fn beyond((a, b, id): Sort) -> Sort {
-    (a, b, id.saturating_add(1))
-}
-
-/// Where a job lies in a section that a claim works on.
-fn position(section: Section, job: &Job) -> Sort {
-    match section {
-        Section::Ready => claim_order(job),
-        _ => (job.available_at().as_millis(), 0, job.id),
-    }
-}
-
 fn of_queue<P>(mut rows: Vec<Row<P>>, queue: &Name) -> Vec<Row<P>> {
     rows.retain(|row| row.job.queue == *queue);
     rows
@@ -356,9 +346,4 @@ fn insert<P>(rows: &mut Vec<Row<P>>, row: Row<P>, key: fn(&Job) -> Sort) {
     let new = key(&row.job);
     let at = rows.partition_point(|other| key(&other.job) < new);
     rows.insert(at, row);
-}
-
-fn lost_payload(id: JobId) -> Error {
-    let message = ["the payload of job ", &id.to_string(), " is missing from the storage"].concat();
-    Error::Storage(StoreError { message: message.into(), cause: None })
 }

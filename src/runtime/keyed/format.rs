@@ -9,7 +9,7 @@ use super::rows::Header;
 use crate::core::clock::Meta;
 use crate::core::time::MILLIS_MAX;
 use crate::core::{
-    Duration, Error, Job, LockRow, Name, ScheduleOptions, ScheduleRow, Stamps, State, StoreError, Timestamp,
+    Duration, Error, Job, JobId, LockRow, Name, ScheduleOptions, ScheduleRow, Stamps, State, StoreError, Timestamp,
 };
 
 /// The format that this release writes. Later ones read it, and write their own.
@@ -164,7 +164,7 @@ impl<C: Columns> Reader<C> {
 
     fn end<T>(&self, row: T) -> Result<T, Error> {
         if self.format > FORMAT {
-            return Err(newer(self.format));
+            return Err(refused_row(NEWER, self.format));
         }
         if self.damaged || self.format < FORMAT { Err(self.damage()) } else { Ok(row) }
     }
@@ -172,8 +172,10 @@ impl<C: Columns> Reader<C> {
     /// Names the row by its second column, an id or a name, if it has one.
     fn damage(&self) -> Error {
         let which = self.columns.column(1);
-        let number = which.number().map(|n| (n as i64).to_string());
-        damaged(&which.text().or(number).unwrap_or_default())
+        match (which.number(), which.text()) {
+            (Some(id), _) => refused_row(DAMAGED, id as i64),
+            (None, text) => refused([DAMAGED.0, &text.unwrap_or_default(), DAMAGED.1].concat()),
+        }
     }
 
     #[inline(never)]
@@ -327,16 +329,27 @@ impl<C: Columns> Reader<C> {
     }
 }
 
-/// The error of a row that is not what the engine writes, or not where.
-#[inline(never)]
-pub(super) fn damaged(which: &str) -> Error {
-    refused(["a stored row is damaged (", which, "): not what this engine writes"].concat())
+const DAMAGED: Text = ("a stored row is damaged (", "): not what this engine writes");
+const NEWER: Text =
+    ("the storage was written by a newer release (format ", concat!("): update ", env!("CARGO_PKG_NAME")));
+const LOST_PAYLOAD: Text = ("the payload of job ", " is missing from the storage");
+
+/// What is said before a number, and after it.
+type Text = (&'static str, &'static str);
+
+/// A job whose row is not what the engine writes, or not where.
+pub(super) fn damaged_job(id: JobId) -> Error {
+    refused_row(DAMAGED, id.cast_signed())
 }
 
-fn newer(format: i64) -> Error {
-    let format = format.to_string();
-    let update = concat!("): update ", env!("CARGO_PKG_NAME"));
-    refused(["the storage was written by a newer release (format ", &format, update].concat())
+/// A job without a payload.
+pub(super) fn lost_payload(id: JobId) -> Error {
+    refused_row(LOST_PAYLOAD, id.cast_signed())
+}
+
+#[inline(never)]
+fn refused_row((before, after): Text, number: i64) -> Error {
+    refused([before, &number.to_string(), after].concat())
 }
 
 fn refused(message: String) -> Error {

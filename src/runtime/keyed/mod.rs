@@ -2,6 +2,7 @@
 //! each scope is decided here, once; the storage moves rows.
 
 mod answer;
+mod check;
 pub mod format;
 mod rows;
 mod scripts;
@@ -42,7 +43,7 @@ pub trait KeyedTransaction {
     ///
     /// # Errors
     /// [`Error::Storage`]: the transaction has failed, or a row is damaged.
-    async fn read(&self, reads: Vec<Read>) -> Result<Vec<Answer<Self::Payload>>, Error>;
+    async fn read(&self, reads: &[Read]) -> Result<Vec<Answer<Self::Payload>>, Error>;
 
     /// Writes. What goes wrong with it comes out of the next read, or the commit.
     fn write(&self, write: Write<Self::Payload>);

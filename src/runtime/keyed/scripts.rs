@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use super::KeyedTransaction;
 use super::answer::{Answers, opening_reads};
+use super::check::check;
 use super::rows::{Header, Read, Row, Write};
 use crate::core::index::crossed;
 use crate::core::{Change, Duration, Error, Job, JobId, Scope, Script, Step, Timestamp, Topic, View};
@@ -31,7 +32,7 @@ pub(super) async fn run<T: KeyedTransaction>(
     if let Some(scope) = &question {
         opening_reads(scope, horizon, &mut reads);
     }
-    let mut answers = Answers::new(transaction.read(reads).await?);
+    let mut answers = read(transaction, reads).await?;
     // Read only now: the answers have waited for every transaction before this one.
     let now = clock.now()?;
     let stored = answers.header();
@@ -56,6 +57,15 @@ pub(super) async fn run<T: KeyedTransaction>(
 }
 
 type Reading<'r, P> = Pin<Box<dyn Future<Output = Result<Answers<P>, Error>> + 'r>>;
+
+#[inline(never)]
+fn read<T: KeyedTransaction>(transaction: &T, reads: Vec<Read>) -> Reading<'_, T::Payload> {
+    Box::pin(async move {
+        let answers = transaction.read(&reads).await?;
+        check(&reads, &answers)?;
+        Ok(Answers::new(answers))
+    })
+}
 
 /// One transaction's scripts, at one instant.
 pub(super) struct Scripts<'t, T: KeyedTransaction> {
@@ -99,10 +109,8 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
         self.read(reads)
     }
 
-    #[inline(never)]
     pub(super) fn read(&self, reads: Vec<Read>) -> Reading<'_, T::Payload> {
-        let transaction = self.transaction;
-        Box::pin(async move { transaction.read(reads).await.map(Answers::new) })
+        read(self.transaction, reads)
     }
 
     fn apply(&mut self) {
