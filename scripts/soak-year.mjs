@@ -1,0 +1,71 @@
+// `npm run soak:year`: a year of mixed load under a manual clock, on memory in Node and on IndexedDB in Chromium.
+//
+//   npm run soak:year -- --on memory --days 365 --minutes 30 --seed 1
+//
+// Without `--on` one after the other, each for at most half an hour. Prints a line for each simulated week and ends
+// with a summary; exits non-zero if something grew, did not add up, or was not done in time.
+
+import { parseArgs } from "node:util"
+import { soakOnMemory } from "../wasm-tests/soak/bundle.mjs"
+import { soakOnIndexedDb } from "../wasm-tests/soak/chromium.mjs"
+import { drive, report } from "../wasm-tests/soak/drive.mjs"
+import { build } from "./build.mjs"
+import { browser } from "./browsers.mjs"
+import { Failure, script } from "./lib/run.mjs"
+
+const LOADS = {
+  memory: { sessions: 3, stepsPerSession: 60, actionsPerStep: 20 },
+  indexeddb: { sessions: 1, stepsPerSession: 12, actionsPerStep: 12 }
+}
+
+const places = {
+  async memory(load, seed, soak) {
+    const { begin } = await soakOnMemory()
+    return soak(await begin(load, seed))
+  },
+
+  async indexeddb(load, seed, soak) {
+    const { programs, missing, title } = await browser("chromium")
+    if (missing) throw new Failure(`there is no ${title}: ${missing}`)
+    // They start processes that end with this one.
+    const { launch } = await import("../wasm-tests/engines/harness/chromium.mjs")
+    const { removeFolder, temporaryFolder } = await import("../wasm-tests/engines/harness/processes.mjs")
+    const { serve } = await import("../wasm-tests/engines/harness/server.mjs")
+    const profile = temporaryFolder()
+    const server = await serve()
+    const chromium = await launch({ profile, programs })
+    try {
+      const { url, reports } = server.page("soak/tab")
+      const tab = await chromium.open(url)
+      await tab.evaluate("loading")
+      const result = await soak(await soakOnIndexedDb(tab, { load, seed, name: "soak", durability: "strict", profile }))
+      const beside = reports.rest().map(({ failed }) => `beside it: ${failed}`)
+      return { ...result, violations: [...result.violations, ...beside] }
+    } finally {
+      await chromium.kill()
+      await server.close()
+      removeFolder(profile)
+    }
+  }
+}
+
+await script(async () => {
+  const { values } = parseArgs({
+    options: {
+      on: { type: "string", multiple: true, default: Object.keys(places) },
+      days: { type: "string", default: "365" },
+      minutes: { type: "string", default: "30" },
+      seed: { type: "string", default: "1" }
+    }
+  })
+  const [days, minutes, seed] = [values.days, values.minutes, values.seed].map(Number)
+  await build()
+  for (const name of values.on) {
+    if (!(name in places)) throw new Failure(`--on is one of ${Object.keys(places).join(", ")}, got ${name}`)
+    const log = (line) => console.log(`${name}: ${line}`)
+    log(`${days} days, ${JSON.stringify(LOADS[name])}, seed ${seed}`)
+    const result = await places[name](LOADS[name], seed, (subject) => drive(subject, { days, minutes, log }))
+    console.log(`\n${name}: ${report(result)}\n`)
+    if (result.violations.length > 0) process.exitCode = 1
+  }
+})

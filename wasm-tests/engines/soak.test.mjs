@@ -1,0 +1,23 @@
+// The soak on IndexedDB, for some days of the year; `npm run soak:year` goes on for all of them.
+
+import assert from "node:assert/strict"
+import { soakOnIndexedDb } from "../soak/chromium.mjs"
+import { drive, report } from "../soak/drive.mjs"
+import { inEachEngine } from "./harness/each.mjs"
+
+const DAYS = 12
+const LOAD = { sessions: 1, stepsPerSession: 4, actionsPerStep: 8 }
+
+inEachEngine(({ engine, test }) => {
+  if (engine.name !== "chromium") return
+
+  test(`${DAYS} days of mixed load and faults: nothing grows, and the books add up`, async ({ t, openDurable }) => {
+    const tab = await openDurable("soak/tab")
+    const subject = await soakOnIndexedDb(tab, { load: LOAD, seed: 1, name: "soak", durability: "relaxed" })
+    const result = await drive(subject, { days: DAYS, minutes: 5 })
+    t.diagnostic(report(result))
+    assert.deepEqual(result.violations, [])
+    const { faults, refused, jumps } = result.counts
+    assert.ok(faults > DAYS / 2 && refused > 0 && jumps > 0, "faults struck")
+  })
+})
