@@ -13,9 +13,10 @@ import { build } from "./build.mjs"
 import { browser } from "./browsers.mjs"
 import { Failure, script } from "./lib/run.mjs"
 
+const SPECS = ["@every 20s", "@every 7m", "@every 1d", "@every 7d"]
 const LOADS = {
-  memory: { sessions: 3, stepsPerSession: 60, actionsPerStep: 20 },
-  indexeddb: { sessions: 1, stepsPerSession: 12, actionsPerStep: 12 }
+  memory: { sessions: 2, stepsPerSession: 40, actionsPerStep: 20, specs: SPECS },
+  indexeddb: { sessions: 1, stepsPerSession: 6, actionsPerStep: 12, specs: SPECS }
 }
 
 const places = {

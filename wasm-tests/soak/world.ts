@@ -15,6 +15,8 @@ export interface Load {
   readonly sessions: number
   readonly stepsPerSession: number
   readonly actionsPerStep: number
+  /** Of schedules, beside one that fires every hour and one whose spec changes. */
+  readonly specs: readonly string[]
 }
 
 /** The place that is soaked. */

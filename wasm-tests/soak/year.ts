@@ -6,16 +6,8 @@ import type { Reusable } from "./signals.js"
 import { newWorld, type Load, type Place, type World } from "./world.js"
 
 const DAY_MS = 86_400_000
-/** What a session may take at most, with what is waited for in it: sessions of a day do not overlap. */
-const SPECS: Record<string, string> = {
-  "every 20 s": "@every 20s",
-  "every 7 min": "@every 7m",
-  daily: "@every 1d",
-  weekly: "@every 7d",
-  [HEARTBEAT.name]: HEARTBEAT.spec
-}
-/** One whose spec changes, and one that comes and goes. */
-const CHANGING = { name: "changing", specs: ["@every 45s", "@every 90s"] }
+/** One whose spec changes. */
+const CHANGING = { name: "changing", specs: ["@every 45m", "@every 90m"] }
 
 /** What is the same everywhere; each place adds its own. */
 export interface Sample {
@@ -85,13 +77,15 @@ export class Year {
 
   // As a page does at every load. The one that changes starts again.
   async #register(): Promise<void> {
-    const { ground, timetable, clock } = this.#world
-    const changing = CHANGING.specs[this.day % 2]!
-    for (const [name, spec] of Object.entries({ ...SPECS, [CHANGING.name]: changing })) {
-      await ground.schedule(name, spec, "reports", { schedule: name }, name === "daily" ? { priority: 5, maxAttempts: 9 } : {})
+    const { ground, timetable, clock, load } = this.#world
+    const named = load.specs.map((spec) => [spec, spec] as const)
+    const changing = [CHANGING.name, CHANGING.specs[this.day % 2]!] as const
+    for (const [name, spec] of [...named, changing]) {
+      await ground.schedule(name, spec, "reports", { schedule: name }, { priority: named.length, maxAttempts: 9 })
       timetable.registered(name, spec, clock.now())
     }
     await registerHeartbeat(ground)
+    timetable.registered(HEARTBEAT.name, HEARTBEAT.spec, clock.now())
   }
 }
 
