@@ -25,15 +25,15 @@ const TYPES = {
 const REPORT_BYTES_MAX = 1_000_000
 
 /**
- * Starts a server. `routes` are the test's own: from a path to `(request, body) => [status, type, content]`, which may
- * be changed while the server runs.
+ * Starts a server. `routes` are the test's own: from a path to `(request, body) => [status, type, content, headers?]`,
+ * which may be changed while the server runs.
  */
 export async function serve({ routes = {} } = {}) {
   const runs = new Map()
   const server = createServer((request, response) => {
     answer(request, { runs, routes }).then(
-      ([status, type, content]) => {
-        const headers = { "cache-control": "no-store", "service-worker-allowed": "/" }
+      ([status, type, content, more]) => {
+        const headers = { "cache-control": "no-store", "service-worker-allowed": "/", ...more }
         response.writeHead(status, { ...headers, "content-type": type })
         response.end(content)
       },
