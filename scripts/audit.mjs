@@ -9,7 +9,8 @@ import { pathToFileURL } from "node:url"
 import { Failure, must, root, run, script, step } from "./lib/run.mjs"
 
 const CARGO_DENY = "0.20.2"
-const LOCKS = ["Cargo.toml", "tools/wb/Cargo.toml"]
+/** What is compiled into the package, and what only builds it. */
+const CHECKS = { "Cargo.toml": ["licenses", "bans", "sources"], "tools/wb/Cargo.toml": ["sources"] }
 
 /** From this severity on a finding must be dealt with. */
 export const AUDIT_LEVEL = "high"
@@ -54,9 +55,9 @@ async function auditPackages() {
 
 async function auditCrates() {
   const deny = await cargoDeny()
-  for (const manifest of LOCKS) {
-    const check = ["--locked", "--manifest-path", manifest, "check", "--config", join(root, "deny.toml")]
-    await step(`cargo deny of ${manifest}`, () => must(deny, [...check, "licenses", "bans", "sources"]))
+  for (const [manifest, checks] of Object.entries(CHECKS)) {
+    const check = ["--config", join(root, "deny.toml"), "--locked", "--manifest-path", manifest, "check"]
+    await step(`${checks.join(", ")} of ${manifest}`, () => must(deny, [...check, ...checks]))
     await step(`advisories of ${manifest}`, async () => {
       const { code, output } = await run(deny, [...check, "advisories"])
       const isAway = /failed to fetch advisory database/.test(output)

@@ -47,10 +47,10 @@ async function part(name) {
   }
 }
 
-// What cannot run here is named at the end; in CI it is a failure.
-function skip(what, why) {
+// What cannot run here is named at the end; in CI it is a failure, unless it is allowed.
+function skip(what, why, { allowed = false } = {}) {
   skipped.push(`${what}: ${why}`)
-  return { passed: 0, failed: process.env.CI ? 1 : 0 }
+  return { passed: 0, failed: process.env.CI && !allowed ? 1 : 0 }
 }
 
 function heading(title) {

@@ -1,10 +1,11 @@
-// Formatting, lints, documentation and types: each check counts as one test.
+// Formatting, lints, documentation, types and dependencies: each check counts as one test.
 
+import { npmAudit } from "../audit.mjs"
 import { WASM_TARGET } from "../setup.mjs"
-import { bin, check, sum } from "./suite.mjs"
+import { bin, check, nodeTests, sum } from "./suite.mjs"
 import { wasmTestTargets } from "./wasm.mjs"
 
-export async function lint() {
+export async function lint({ skip }) {
   const clippy = ["clippy", "--locked", "--target-dir", "target", "--all-features"]
   const deny = ["--", "-D", "warnings"]
   const doc = ["doc", "--locked", "--no-deps", "--target-dir", "target"]
@@ -14,6 +15,17 @@ export async function lint() {
     await check("TypeScript and type tests", process.execPath, [bin("typescript", "bin/tsc"), "-p", "tsconfig.json"]),
     await check("clippy", "cargo", [...clippy, "--all-targets", ...deny]),
     await check("clippy for wasm32", "cargo", [...clippy, "--target", WASM_TARGET, "--lib", ...wasmTests, ...deny]),
-    await check("cargo doc", "cargo", doc, { RUSTDOCFLAGS: "-D warnings" })
+    await check("cargo doc", "cargo", doc, { RUSTDOCFLAGS: "-D warnings" }),
+    await nodeTests("dependencies", ["scripts/tests/dependencies.test.mjs"]),
+    // What it finds is news of the day: no test of this tree, and so CI's alone.
+    ...(process.env.CI ? [await audit({ skip })] : [])
   ])
+}
+
+// A registry that answers no audits is nobody's failure.
+async function audit({ skip }) {
+  const { findings, unanswered } = await npmAudit()
+  if (unanswered !== null) return skip("npm audit", unanswered, { allowed: true })
+  for (const finding of findings) console.log(`- npm audit: ${finding}`)
+  return { passed: findings.length === 0 ? 1 : 0, failed: findings.length }
 }

@@ -1,0 +1,75 @@
+// What the package is made of, read off the lock files and the crates' own manifests. `npm run audit` asks others.
+
+import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { test } from "node:test"
+import { must, root } from "../lib/run.mjs"
+import { verdict } from "../audit.mjs"
+import { WASM_TARGET } from "../setup.mjs"
+
+const read = (path) => readFileSync(join(root, path), "utf8")
+const deny = read("deny.toml")
+const strings = (text) => [...text.matchAll(/"([^"]+)"/g)].map(([, value]) => value)
+
+const wanted = ["metadata", "--locked", "--offline", "--format-version", "1", "--filter-platform", WASM_TARGET]
+const { packages } = JSON.parse(await must("cargo", wanted))
+const crates = packages.filter(({ source }) => source !== null)
+
+test("every crate of the engine has a licence that deny.toml allows", () => {
+  const allowed = new Set(strings(/^allow = \[(.*)\]$/m.exec(deny)[1]))
+  // Such as "MIT OR Apache-2.0", "MIT/Apache-2.0" and "(MIT OR Apache-2.0) AND Unicode-3.0".
+  const isOne = (choice) => choice.replace(/[()]/g, "").split(/ OR |\//).some((id) => allowed.has(id.trim()))
+  const isAllowed = (licence) => licence.split(" AND ").every(isOne)
+  assert.ok(crates.length > 10)
+  const others = crates.filter(({ license }) => !isAllowed(license ?? "none"))
+  assert.deepEqual(others.map(({ name, license }) => `${name}: ${license}`), [])
+})
+
+test("no crate is there in two versions, but for those that deny.toml names", () => {
+  const skipped = [...deny.matchAll(/crate = "([^@"]+)/g)].map(([, name]) => name)
+  const names = crates.map(({ name }) => name)
+  const twice = names.filter((name, at) => names.indexOf(name) !== at && !skipped.includes(name))
+  assert.deepEqual(twice, [])
+})
+
+test("every crate is of the one registry, and has a checksum", () => {
+  for (const lock of ["Cargo.lock", "tools/wb/Cargo.lock"]) {
+    const entries = read(lock).split("[[package]]").slice(1).filter((entry) => entry.includes("source ="))
+    const sources = new Set(entries.map((entry) => /^source = "(.*)"$/m.exec(entry)[1]))
+    assert.ok(entries.length > 10 && entries.every((entry) => /^checksum = "[0-9a-f]{64}"$/m.test(entry)), lock)
+    assert.deepEqual([...sources].map((source) => source.split("+")[0]), ["registry"], lock)
+  }
+})
+
+test("the engine pins what it depends on, and forbids unsafe code in a way that no source can undo", () => {
+  const manifest = read("Cargo.toml")
+  const [engine] = packages.filter(({ source }) => source === null)
+  const loose = engine.dependencies.filter(({ req }) => !req.startsWith("="))
+  assert.deepEqual(loose.map(({ name, req }) => `${name} ${req}`), [])
+  assert.match(manifest, /^\[lints\.rust\]\nunsafe_code = "forbid"$/m)
+})
+
+test("every npm package is pinned by its content, is for development, and has its scripts not run", () => {
+  const { packages: locked } = JSON.parse(read("package-lock.json"))
+  const others = Object.entries(locked).filter(([path, { link }]) => path.startsWith("node_modules/") && !link)
+  assert.ok(others.length > 100)
+  const isPinned = ({ integrity, inBundle, dev }) => dev === true && (inBundle === true || /^sha512-/.test(integrity))
+  assert.deepEqual(others.filter(([, entry]) => !isPinned(entry)).map(([path]) => path), [])
+  assert.match(read("scripts/setup.mjs"), /"npm", \["ci", "--ignore-scripts"/)
+})
+
+test("an audit's verdict: what is grave counts, unless there is a reason, and no answer is no verdict", () => {
+  const advisory = (name, severity) => ({ name, severity, range: "<9", title: "reads files", url: `https://x/${name}-1` })
+  const vulnerabilities = {
+    a: { severity: "high", via: [advisory("a", "high"), "b"] },
+    b: { severity: "critical", via: [advisory("b", "critical"), advisory("b2", "moderate")] },
+    c: { severity: "low", via: [advisory("c", "low")] }
+  }
+  const answer = `npm notice\n${JSON.stringify({ auditReportVersion: 2, vulnerabilities })}\n`
+  const [a, b] = ["a <9: high: reads files (https://x/a-1)", "b <9: critical: reads files (https://x/b-1)"]
+  assert.deepEqual(verdict(answer, {}), { findings: [a, b], unanswered: null })
+  assert.deepEqual(verdict(answer, { "b-1": "never given files" }), { findings: [a], unanswered: null })
+  assert.deepEqual(verdict('{"message": "405 Method Not Allowed"}'), { findings: [], unanswered: "405 Method Not Allowed" })
+  assert.match(verdict("no JSON").unanswered, /no JSON/)
+})
