@@ -116,6 +116,12 @@ fn nobody_writes_what_may_panic_or_is_unsafe() {
 }
 
 #[test]
+fn unsafe_code_is_forbidden_and_so_cannot_be_allowed_anywhere() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    assert!(manifest.contains("[lints.rust]\nunsafe_code = \"forbid\"\n"));
+}
+
+#[test]
 fn a_panic_is_raised_only_by_exports_of_the_test_build() {
     for source in sources("wasm") {
         for (index, (number, line)) in source.code.iter().enumerate() {
