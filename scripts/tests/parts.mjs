@@ -37,7 +37,8 @@ async function core() {
 async function node() {
   return sum([
     await vitest("JavaScript in Node", "vitest.config.mjs"),
-    await nodeTests("examples", files("examples/webhook-relay", ".test.mjs"))
+    await nodeTests("examples", files("examples/webhook-relay", ".test.mjs")),
+    await nodeTests("soak on memory", files("wasm-tests/soak", ".test.mjs"))
   ])
 }
 

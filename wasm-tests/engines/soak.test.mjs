@@ -6,7 +6,7 @@ import { drive, report } from "../soak/drive.mjs"
 import { inEachEngine } from "./harness/each.mjs"
 
 const DAYS = 14
-const LOAD = { sessions: 1, stepsPerSession: 2, actionsPerStep: 10, specs: ["@every 20m"] }
+const LOAD = { sessions: 1, stepsPerSession: 3, actionsPerStep: 8, specs: ["@every 20m"] }
 
 inEachEngine(({ engine, test }) => {
   if (engine.name !== "chromium") return

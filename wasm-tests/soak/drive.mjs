@@ -17,7 +17,7 @@ export async function drive(subject, { days, minutes, log = () => {} }) {
   for (let day = 1; day <= days && elapsed() < minutes; day += 1) {
     await subject.day()
     if (day >= ((samples.length + 1) * days) / SAMPLES) samples.push(await subject.sample())
-    if (day % WEEK === 0) log(`day ${day} of ${days}, after ${elapsed().toFixed(1)} min: ${figures(samples.at(-1))}`)
+    if (day % WEEK === 0) log(`day ${day} of ${days}, after ${elapsed().toFixed(1)} min; last measured: ${figures(samples.at(-1))}`)
   }
   const summary = await subject.end()
   const early = samples.length < SAMPLES ? [`only ${summary.days} of ${days} days in ${minutes} min`] : []
@@ -37,6 +37,7 @@ export function report({ days, minutes, balance, schedules, counts, samples, vio
   return lines.join("\n")
 }
 
-function figures(record = {}) {
+function figures(record) {
+  if (record === undefined) return "nothing yet"
   return Object.entries(record).map(([name, value]) => `${name} ${value}`).join(", ")
 }

@@ -6,7 +6,7 @@ import { soakOnMemory } from "./bundle.mjs"
 import { drive, report } from "./drive.mjs"
 
 const DAYS = 30
-const LOAD = { sessions: 1, stepsPerSession: 8, actionsPerStep: 16, specs: ["@every 20s", "@every 1d"] }
+const LOAD = { sessions: 1, stepsPerSession: 6, actionsPerStep: 16, specs: ["@every 20s", "@every 1d"] }
 
 test(`${DAYS} days of mixed load on memory: nothing grows, and the books add up`, async (t) => {
   const { begin } = await soakOnMemory()
@@ -14,7 +14,7 @@ test(`${DAYS} days of mixed load on memory: nothing grows, and the books add up`
   t.diagnostic(report(result))
   assert.deepEqual(result.violations, [])
   const { actions, claims, late, jumps } = result.counts
-  assert.ok(actions > DAYS * 100 && claims > DAYS * 80 && late > 0 && jumps > 0, "there was a load")
+  assert.ok(actions > DAYS * 90 && claims > DAYS * 60 && late > 0 && jumps > 0, "there was a load")
   assert.ok(result.schedules.fired > DAYS * 50 && result.schedules.skipped > 0, "schedules fired, and caught up")
   for (const { enqueued, acked } of Object.values(result.balance)) assert.ok(acked > 0 || enqueued === 0)
 })

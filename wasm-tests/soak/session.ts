@@ -1,5 +1,6 @@
 // A session: contexts come, work for some minutes while somebody leads the schedules, and go.
 
+import { memory } from "alkstore-wasm"
 import type { Store } from "alkstore-wasm"
 import { Actors } from "./actions.js"
 import type { Reusable } from "./signals.js"
@@ -14,14 +15,14 @@ const HOUR_MS = 3_600_000
 const JUMP_MS_MIN = 120_000
 const SCRATCH_JOBS = 20
 
-/** Lets a session take place. `signal` is used in every one of them. */
+/** Lets a session take place. `reused` is a signal that is used in every one of them. */
 export async function session(world: World, reused: Reusable): Promise<void> {
   const shift = new Shift(world, reused)
   await shift.begin()
   const { stepsPerSession } = world.load
   const events = shift.events(stepsPerSession)
   for (let step = 0; step < stepsPerSession; step += 1) {
-    await events.get(step)?.()
+    for (const event of events) if (event.step === step) await event.happens()
     await shift.step()
   }
   await shift.end()
@@ -32,7 +33,8 @@ class Shift {
   readonly #reused: Reusable
   readonly #hanging: Hanging
   readonly #running = new Set<Promise<void>>()
-  readonly #runners: AbortController[] = []
+  /** The first one's is the first leader's. */
+  readonly #stops: AbortController[] = []
   #stores: Store[] = []
   #actors!: Actors
 
@@ -43,7 +45,8 @@ class Shift {
   }
 
   async begin(): Promise<void> {
-    const { world, clock, timetable } = this.#parts()
+    const world = this.#world
+    const { clock, timetable } = world
     this.#reused.rearm()
     // Two contexts of one program share an adapter; a third has one of its own.
     const shared = world.place.adapter()
@@ -60,62 +63,59 @@ class Shift {
   }
 
   /** What happens at which step. */
-  events(steps: number): Map<number, () => Promise<void>> {
-    const { random } = this.#parts()
-    const at = (part: number): number => Math.floor(steps * part)
-    const jump = random.pick([() => this.#sleep(), () => this.#wrongClock(), async () => undefined])
-    return new Map([
-      [at(0.25), () => this.#leaderLeaves()],
-      [at(0.5), () => this.#closeInTheMiddle()],
-      [at(0.75), jump]
-    ])
+  events(steps: number): { readonly step: number; readonly happens: () => Promise<void> }[] {
+    const jump = this.#world.random.pick([() => this.#sleep(), () => this.#wrongClock(), async () => undefined])
+    return [
+      { step: Math.floor(steps / 4), happens: () => this.#leaderLeaves() },
+      { step: Math.floor(steps / 2), happens: () => this.#closeInTheMiddle() },
+      { step: Math.floor((steps * 3) / 4), happens: jump }
+    ]
   }
 
   async step(): Promise<void> {
-    const { world, clock, random, timetable } = this.#parts()
+    const world = this.#world
+    const { clock, random, timetable } = world
     if (random.chance(0.2)) world.place.faults.arm(random)
     const actions = Array.from({ length: world.load.actionsPerStep }, () => this.#actors.act())
     this.#follow(queueOf(world.ground, "mail").wait(this.#reused.signal).then(() => undefined))
     await Promise.all(actions)
-    await this.#pass(STEP_MS)
+    await clock.pass(STEP_MS)
     timetable.led(clock.now())
     this.#hanging.letGo()
   }
 
   async end(): Promise<void> {
-    const { world, clock, timetable } = this.#parts()
+    const world = this.#world
+    const { clock, timetable } = world
     await world.place.faults.calm()
-    await this.#pass(CALM_MS)
+    await clock.pass(CALM_MS)
     timetable.led(clock.now())
     await this.#hanging.end()
     await clock.settle()
     this.#reused.abort()
-    for (const runner of this.#runners) runner.abort()
+    for (const stop of this.#stops) stop.abort()
     await Promise.all(this.#running)
     for (const store of this.#stores) await store.close()
   }
 
-  // What a worker does while time passes has no leader's turn overtaken.
-  async #pass(ms: number): Promise<void> {
-    await this.#world.clock.pass(ms)
+  #run(store: Store, { standby }: { standby: boolean }): void {
+    this.#follow(runner(this.#world, store, this.#newSignal(), standby))
   }
 
-  #run(store: Store, { standby }: { standby: boolean }): AbortController {
-    const { world, signals } = this.#parts()
-    const stop = signals.controller()
-    this.#runners.push(stop)
-    this.#follow(runner(world, store, stop.signal, standby))
-    return stop
-  }
-
+  // Loops of both kinds: those that a signal of their own ends, and those of the signal that is used again and again.
   #work(store: Store): void {
-    const { world, signals } = this.#parts()
-    const stop = signals.controller()
-    this.#runners.push(stop)
-    for (const name of OUTBOXES) this.#follow(outboxWorker(world, store.outbox(name), "w1", stop.signal, this.#hanging))
-    this.#follow(outboxWorker(world, store.outbox("webhooks"), "w2", stop.signal, this.#hanging))
+    const world = this.#world
+    const signal = this.#newSignal()
+    for (const name of OUTBOXES) this.#follow(outboxWorker(world, store.outbox(name), "w1", signal, this.#hanging))
+    this.#follow(outboxWorker(world, store.outbox("webhooks"), "w2", signal, this.#hanging))
     this.#follow(queueWorker(world, queueOf(store, "mail"), "w1", this.#reused.signal, this.#hanging))
     this.#follow(batchWorker(world, queueOf(store, "later"), "w1", this.#reused.signal))
+  }
+
+  #newSignal(): AbortSignal {
+    const stop = this.#world.signals.controller()
+    this.#stops.push(stop)
+    return stop.signal
   }
 
   #follow(task: Promise<void>): void {
@@ -126,24 +126,23 @@ class Shift {
   }
 
   async #refusedRun(store: Store): Promise<void> {
-    const { world, signals, findings } = this.#parts()
-    world.counts.runs += 1
+    const { signals, findings, counts } = this.#world
+    counts.runs += 1
     const error: unknown = await store.runSchedules(signals.controller().signal).catch((error: unknown) => error)
     findings.check(codeOf(error) === "LeadershipLost", () => `a second leader got ${error}`)
   }
 
   // It stops, the standby takes over, and it comes back as one itself.
   async #leaderLeaves(): Promise<void> {
-    this.#runners[0]!.abort()
-    await this.#pass(STEP_MS)
+    this.#stops[0]!.abort()
+    await this.#world.clock.pass(STEP_MS)
     this.#run(this.#stores[0]!, { standby: true })
   }
 
   // With deliveries under way: their jobs are claimed until they lapse.
   async #closeInTheMiddle(): Promise<void> {
-    const { world } = this.#parts()
     await this.#stores[1]!.close()
-    const store = await world.open()
+    const store = await this.#world.open()
     this.#stores[1] = store
     this.#run(store, { standby: true })
     this.#work(store)
@@ -151,19 +150,20 @@ class Shift {
 
   // The device slept: hours are gone, and no timer has moved.
   async #sleep(): Promise<void> {
-    const { clock, random } = this.#parts()
+    const { clock, random } = this.#world
     await this.#jump(clock.now() + random.int(JUMP_MS_MIN, 10 * HOUR_MS))
   }
 
   // It shows a time to come, and is corrected.
   async #wrongClock(): Promise<void> {
-    const { world, clock, random, timetable } = this.#parts()
+    const world = this.#world
+    const { clock, random, timetable } = world
     const ahead = random.int(JUMP_MS_MIN, 10 * HOUR_MS)
     await this.#jump(clock.now() + ahead)
     await this.step()
     await this.step()
     await world.place.faults.calm()
-    await this.#pass(CALM_MS)
+    await clock.pass(CALM_MS)
     timetable.led(clock.now())
     clock.set(clock.now() - ahead)
     world.counts.jumps += 1
@@ -172,9 +172,10 @@ class Shift {
   }
 
   async #jump(to: number): Promise<void> {
-    const { world, clock, timetable } = this.#parts()
+    const world = this.#world
+    const { clock, timetable } = world
     await world.place.faults.calm()
-    await this.#pass(CALM_MS)
+    await clock.pass(CALM_MS)
     timetable.led(clock.now())
     clock.set(to)
     world.counts.jumps += 1
@@ -184,24 +185,19 @@ class Shift {
 
   // Whoever leads looks at once when a schedule is registered; again with the same spec changes nothing.
   async #wakeLeader(): Promise<void> {
-    const { clock } = this.#parts()
+    const { clock } = this.#world
     for (const store of this.#stores) await registerHeartbeat(store)
     await clock.settle()
   }
 
   // A storage that nobody needs any more, with jobs in it.
   async #scratch(): Promise<void> {
-    const { world, random } = this.#parts()
-    const { memory } = await import("alkstore-wasm")
-    const store = await world.open(memory())
+    const { random } = this.#world
+    const store = await this.#world.open(memory())
     const queue = store.queue("scratch")
     for (let n = 0; n < SCRATCH_JOBS; n += 1) await queue.enqueue({ n }, { delay: random.int(0, HOUR_MS) })
     await queue.claimBatch("w", SCRATCH_JOBS)
     await store.close()
-  }
-
-  #parts(): World & { world: World } {
-    return { ...this.#world, world: this.#world }
   }
 }
 
