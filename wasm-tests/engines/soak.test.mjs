@@ -5,7 +5,7 @@ import { soakOnIndexedDb } from "../soak/chromium.mjs"
 import { drive, report } from "../soak/drive.mjs"
 import { inEachEngine } from "./harness/each.mjs"
 
-const DAYS = 14
+const DAYS = 12
 const LOAD = { sessions: 1, stepsPerSession: 3, actionsPerStep: 8, specs: ["@every 20m"] }
 
 inEachEngine(({ engine, test }) => {
