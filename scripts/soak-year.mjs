@@ -3,7 +3,7 @@
 //   npm run soak:year -- --on memory --days 365 --minutes 30 --seed 1
 //
 // Without `--on` one after the other, each for at most half an hour. Prints a line for each simulated week and ends
-// with a summary; exits non-zero if something grew, did not add up, or was not done in time.
+// with a summary; exits non-zero if something grew or did not add up.
 
 import { parseArgs } from "node:util"
 import { soakOnMemory } from "../wasm-tests/soak/bundle.mjs"

@@ -6,17 +6,20 @@ import { drive, report } from "../soak/drive.mjs"
 import { inEachEngine } from "./harness/each.mjs"
 
 const DAYS = 12
+const TEST_MS_MAX = 300_000
 const LOAD = { sessions: 1, stepsPerSession: 3, actionsPerStep: 8, specs: ["@every 20m"] }
 
 inEachEngine(({ engine, test }) => {
   if (engine.name !== "chromium") return
 
-  test(`${DAYS} days of mixed load and faults: nothing grows, and the books add up`, async ({ t, openDurable }) => {
+  const name = `${DAYS} days of mixed load and faults: nothing grows, and the books add up`
+  test(name, { timeout: TEST_MS_MAX }, async ({ t, openDurable }) => {
     const tab = await openDurable("soak/tab")
     const subject = await soakOnIndexedDb(tab, { load: LOAD, seed: 1, name: "soak", durability: "relaxed" })
     const result = await drive(subject, { days: DAYS, minutes: 5 })
     t.diagnostic(report(result))
     assert.deepEqual(result.violations, [])
+    assert.equal(result.days, DAYS)
     const { faults, refused, jumps } = result.counts
     assert.ok(faults > 0 && jumps > 0, "faults struck")
   })

@@ -8,28 +8,29 @@ const MINUTE_MS = 60_000
 
 /**
  * `subject` is `{ day(), sample(), end() }`. Resolves to the summary, with `samples` and `violations`: twelve samples
- * are taken, in a year one a month. `log` is told how it goes once a simulated week.
+ * are taken, in a year one a month. When `minutes` are up it ends early, which is no violation. `log` is told how it
+ * goes once a simulated week.
  */
 export async function drive(subject, { days, minutes, log = () => {} }) {
   const began = performance.now()
   const elapsed = () => (performance.now() - began) / MINUTE_MS
+  const distance = Math.max(1, days / SAMPLES)
   const samples = []
   for (let day = 1; day <= days && elapsed() < minutes; day += 1) {
     await subject.day()
-    if (day >= ((samples.length + 1) * days) / SAMPLES) samples.push(await subject.sample())
+    if (day >= (samples.length + 1) * distance) samples.push(await subject.sample())
     if (day % WEEK === 0) log(`day ${day} of ${days}, after ${elapsed().toFixed(1)} min; last measured: ${figures(samples.at(-1))}`)
   }
   const summary = await subject.end()
-  const early = samples.length < SAMPLES ? [`only ${summary.days} of ${days} days in ${minutes} min`] : []
-  const flat = samples.length < SAMPLES ? [] : notFlat(samples)
   const more = summary.findingsCount - summary.findings.length
-  const others = more > 0 ? [`and ${more} more`] : []
-  return { ...summary, samples, minutes: elapsed(), violations: [...summary.findings, ...others, ...flat, ...early] }
+  const findings = more > 0 ? [...summary.findings, `and ${more} more`] : summary.findings
+  return { ...summary, of: days, samples, minutes: elapsed(), violations: [...findings, ...notFlat(samples)] }
 }
 
 /** The summary, for people. */
-export function report({ days, minutes, balance, schedules, counts, samples, violations }) {
-  const lines = [`${days} days in ${minutes.toFixed(1)} min`, "", "queue: " + Object.keys(Object.values(balance)[0]).join(", ")]
+export function report({ days, of, minutes, balance, schedules, counts, samples, violations }) {
+  const early = days < of ? `, and no more of ${of}: the time was up` : ""
+  const lines = [`${days} days in ${minutes.toFixed(1)} min${early}`, "", "queue: " + Object.keys(Object.values(balance)[0]).join(", ")]
   for (const [queue, account] of Object.entries(balance)) lines.push(`  ${queue}: ${Object.values(account).join(", ")}`)
   lines.push("", `schedules: ${figures(schedules)}`, `done: ${figures(counts)}`, "", "measured:")
   for (const sample of samples) lines.push(`  ${figures(sample)}`)

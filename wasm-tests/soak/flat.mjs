@@ -23,6 +23,7 @@ const NOTHING = ["listeners", "sleepers", "timers", "transactions"]
 
 /** Sentences about what is not flat in `samples`, which were taken at equal distances. */
 export function notFlat(samples) {
+  if (samples.length === 0) return []
   const reference = samples[Math.ceil(samples.length / 4) - 1]
   const last = samples.at(-1)
   const grown = Object.entries(MARGINS)
