@@ -1,19 +1,24 @@
 // What the package is made of, read off the lock files and the crates' own manifests. `npm run audit` asks others.
 
 import assert from "node:assert/strict"
+import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
-import { must, root } from "../lib/run.mjs"
 import { verdict } from "../audit.mjs"
+import { root } from "../lib/run.mjs"
 import { WASM_TARGET } from "../setup.mjs"
+
+const BYTES_MAX = 64_000_000
 
 const read = (path) => readFileSync(join(root, path), "utf8")
 const deny = read("deny.toml")
 const strings = (text) => [...text.matchAll(/"([^"]+)"/g)].map(([, value]) => value)
 
 const wanted = ["metadata", "--locked", "--offline", "--format-version", "1", "--filter-platform", WASM_TARGET]
-const { packages } = JSON.parse(await must("cargo", wanted))
+// What it says beside its answer, that it waits for another cargo for example, is not looked at.
+const answer = execFileSync("cargo", wanted, { cwd: root, maxBuffer: BYTES_MAX, stdio: ["ignore", "pipe", "ignore"] })
+const { packages } = JSON.parse(answer)
 const crates = packages.filter(({ source }) => source !== null)
 
 test("every crate of the engine has a licence that deny.toml allows", () => {
@@ -64,10 +69,10 @@ test("an audit's verdict: what is grave counts, unless there is a reason, and no
     b: { severity: "critical", via: [advisory("b", "critical"), advisory("b2", "moderate")] },
     c: { severity: "low", via: [advisory("c", "low")] }
   }
-  const answer = `npm notice\n${JSON.stringify({ auditReportVersion: 2, vulnerabilities })}\n`
+  const told = `npm notice\n${JSON.stringify({ auditReportVersion: 2, vulnerabilities })}\n`
   const [a, b] = ["a <9: high: reads files (https://x/a-1)", "b <9: critical: reads files (https://x/b-1)"]
-  assert.deepEqual(verdict(answer, {}), { findings: [a, b], unanswered: null })
-  assert.deepEqual(verdict(answer, { "b-1": "never given files" }), { findings: [a], unanswered: null })
-  assert.deepEqual(verdict('{"message": "405 Method Not Allowed"}'), { findings: [], unanswered: "405 Method Not Allowed" })
+  assert.deepEqual(verdict(told, {}), { findings: [a, b], unanswered: null })
+  assert.deepEqual(verdict(told, { "b-1": "never given files" }), { findings: [a], unanswered: null })
+  assert.deepEqual(verdict('{"message": "405 Not Allowed"}'), { findings: [], unanswered: "405 Not Allowed" })
   assert.match(verdict("no JSON").unanswered, /no JSON/)
 })

@@ -27,7 +27,8 @@ async function roundTrip(store) {
   const stop = new AbortController()
   const running = store.runSchedules(stop.signal)
   let delivered = null
-  while (delivered === null && (await outbox.wait())) await outbox.runOnce("w", ({ payload }) => void (delivered = payload.to))
+  const deliver = ({ payload }) => void (delivered = payload.to)
+  while (delivered === null && (await outbox.wait())) await outbox.runOnce("w", deliver)
   stop.abort()
   await running
   await store.close()

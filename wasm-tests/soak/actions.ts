@@ -48,7 +48,8 @@ export class Actors {
     const { random, clock, numbers, books } = this.#world
     const n = numbers.next()
     const options = someOptions(random, clock.now())
-    const done = await attempt(this.#world, `enqueue in ${name}`, () => queueOf(store, name).enqueue(payloadOf(n), options))
+    const enqueue = (): Promise<number> => queueOf(store, name).enqueue(payloadOf(n), options)
+    const done = await attempt(this.#world, `enqueue in ${name}`, enqueue)
     if (done !== null) books.enqueued(name, done.value, n)
   }
 
@@ -69,7 +70,8 @@ export class Actors {
         const id = await tx.enqueue("mail", payloadOf(mail), someOptions(random, clock.now()))
         const letterId = await tx.outboxEnqueue("letters", payloadOf(letter))
         const own = await tx.get("mail", id)
-        findings.check(own !== null && numberOf(own.payload) === mail, () => `mail ${id}: not to be read where it is staged`)
+        const isRead = own !== null && numberOf(own.payload) === mail
+        findings.check(isRead, () => `mail ${id}: not to be read where it is staged`)
         return [id, letterId] as const
       })
     )
@@ -107,7 +109,10 @@ export class Actors {
     const queue = queueOf(store, name)
     const draw = random.unit()
     if (draw < 0.3) return void (await attempt(this.#world, "stats", () => queue.stats()))
-    if (draw < 0.5) return void (await attempt(this.#world, "list", () => queue.list({ limit: 5, state: random.pick(["pending", "dead"]) })))
+    if (draw < 0.5) {
+      const state = random.pick(["pending", "dead"] as const)
+      return void (await attempt(this.#world, "list", () => queue.list({ limit: 5, state })))
+    }
     const [id, n] = random.pick([...books.living(name), [1, 0] as const])
     const done = await attempt(this.#world, "get", () => queue.get(id))
     const isRight = !done?.value || numberOf(done.value.payload) === n || n === 0
@@ -153,7 +158,9 @@ export class Actors {
 
 function someOptions(random: Random, now: number): EnqueueOptions {
   const options: EnqueueOptions = {}
-  if (random.chance(0.3)) options.delay = random.pick<number | string>(["10s", "5m", "1.5h", random.int(0, PUT_OFF_MS_MAX)])
+  if (random.chance(0.3)) {
+    options.delay = random.pick<number | string>(["10s", "5m", "1.5h", random.int(0, PUT_OFF_MS_MAX)])
+  }
   if (random.chance(0.2)) {
     const at = now + random.int(-DAY_MS, PUT_OFF_MS_MAX)
     options.runAt = random.chance(0.5) ? at : new Date(at)

@@ -102,7 +102,8 @@ export class Books {
     for (const [queue, { enqueued, left, living }] of this.#accounts) {
       const gone = left.acked + left.cancelled + left.purged + left.expired
       sheet[queue] = { enqueued, ...left, left: living.size }
-      this.#findings.check(enqueued === gone + living.size, () => `${queue} does not add up: ${JSON.stringify(sheet[queue])}`)
+      const addsUp = enqueued === gone + living.size
+      this.#findings.check(addsUp, () => `${queue} does not add up: ${JSON.stringify(sheet[queue])}`)
     }
     return sheet
   }

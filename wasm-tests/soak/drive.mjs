@@ -19,7 +19,8 @@ export async function drive(subject, { days, minutes, log = () => {} }) {
   for (let day = 1; day <= days && elapsed() < minutes; day += 1) {
     await subject.day()
     if (day >= (samples.length + 1) * distance) samples.push(await subject.sample())
-    if (day % WEEK === 0) log(`day ${day} of ${days}, after ${elapsed().toFixed(1)} min; last measured: ${figures(samples.at(-1))}`)
+    if (day % WEEK > 0) continue
+    log(`day ${day} of ${days}, after ${elapsed().toFixed(1)} min; last measured: ${figures(samples.at(-1))}`)
   }
   const summary = await subject.end()
   const more = summary.findingsCount - summary.findings.length
@@ -30,7 +31,8 @@ export async function drive(subject, { days, minutes, log = () => {} }) {
 /** The summary, for people. */
 export function report({ days, of, minutes, balance, schedules, counts, samples, violations }) {
   const early = days < of ? `, and no more of ${of}: the time was up` : ""
-  const lines = [`${days} days in ${minutes.toFixed(1)} min${early}`, "", "queue: " + Object.keys(Object.values(balance)[0]).join(", ")]
+  const columns = Object.keys(Object.values(balance)[0]).join(", ")
+  const lines = [`${days} days in ${minutes.toFixed(1)} min${early}`, "", `queue: ${columns}`]
   for (const [queue, account] of Object.entries(balance)) lines.push(`  ${queue}: ${Object.values(account).join(", ")}`)
   lines.push("", `schedules: ${figures(schedules)}`, `done: ${figures(counts)}`, "", "measured:")
   for (const sample of samples) lines.push(`  ${figures(sample)}`)

@@ -32,7 +32,8 @@ addEventListener("message", ({ data }: MessageEvent<Errand | "step">) => {
 async function begin({ database, now, first }: Errand): Promise<null> {
   const clock = {
     now: () => now,
-    sleep: (_: number, signal: AbortSignal) => new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()))
+    sleep: (_: number, signal: AbortSignal) =>
+      new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()))
   }
   const store = await open({ storage: indexedDb(database), clock })
   queue = store.queue("errands", { visibilityTimeout: "1m", maxAttempts: 50 })

@@ -15,7 +15,7 @@ const STEPS_MAX = 12
 const TURNS_MAX = 40
 const JOINED = 4
 /** Schedules, locks that nobody released, the leader's, and the header. */
-const OTHER_ROWS_MAX = 6 + 5 + 1 + 1
+const OTHER_ROWS_MAX = 7 + 5 + 1 + 1
 
 export function databasePlace(name: string, durability: "strict" | "relaxed"): Place {
   return {

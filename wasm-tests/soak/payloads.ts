@@ -60,9 +60,11 @@ function isSame(a: unknown, b: unknown): boolean {
   if (typeof a !== "object" || a === null || typeof b !== "object" || b === null) return Object.is(a, b)
   if (a.constructor.name !== b.constructor.name) return false
   if (a instanceof Date) return a.getTime() === (b as Date).getTime()
-  if (a instanceof Uint8Array) return a.length === (b as Uint8Array).length && a.every((byte, at) => byte === (b as Uint8Array)[at])
+  if (a instanceof Uint8Array) return String(a) === String(b)
   const [mine, others] = [entriesOf(a), entriesOf(b)]
-  return mine.length === others.length && mine.every(([key, value], at) => key === others[at]![0] && isSame(value, others[at]![1]))
+  const isAsThere = ([key, value]: [unknown, unknown], at: number): boolean =>
+    key === others[at]![0] && isSame(value, others[at]![1])
+  return mine.length === others.length && mine.every(isAsThere)
 }
 
 function entriesOf(value: object): [unknown, unknown][] {

@@ -14,6 +14,7 @@ const HOUR_MS = 3_600_000
 /** A step back that the engine notices is longer than a minute. */
 const JUMP_MS_MIN = 120_000
 const SCRATCH_JOBS = 20
+const STEPS_PER_FAULT = 3
 
 /** Lets a session take place. `reused` is a signal that is used in every one of them. */
 export async function session(world: World, reused: Reusable): Promise<void> {
@@ -36,6 +37,7 @@ class Shift {
   /** The first one's is the first leader's. */
   readonly #stops: AbortController[] = []
   #stores: Store[] = []
+  #steps = 0
   #actors!: Actors
 
   constructor(world: World, reused: Reusable) {
@@ -75,7 +77,8 @@ class Shift {
   async step(): Promise<void> {
     const world = this.#world
     const { clock, random, timetable } = world
-    if (random.chance(0.2)) world.place.faults.arm(random)
+    this.#steps += 1
+    if (this.#steps % STEPS_PER_FAULT === 0) world.place.faults.arm(random)
     const actions = Array.from({ length: world.load.actionsPerStep }, () => this.#actors.act())
     this.#follow(queueOf(world.ground, "mail").wait(this.#reused.signal).then(() => undefined))
     await Promise.all(actions)

@@ -11,6 +11,7 @@ const UNITS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86
 interface Entry {
   spec: string
   interval: number
+  /** `Infinity` if it is not registered any more. */
   next: number
   owed: number
   skipped: number
@@ -28,10 +29,16 @@ export class Timetable {
   /** Registered, anew or again: the same spec keeps the boundary that is due. */
   registered(name: string, spec: string, now: number): void {
     const entry = this.#entries.get(name)
-    if (entry?.spec === spec) return
+    if (entry?.spec === spec && entry.next < Infinity) return
     const interval = intervalOf(spec)
     const { owed = 0, skipped = 0, fired = 0 } = entry ?? {}
     this.#entries.set(name, { spec, interval, next: now + interval, owed, skipped, fired })
+  }
+
+  /** Not registered any more: what it has missed is gone. */
+  removed(name: string): void {
+    const entry = this.#entries.get(name)
+    if (entry !== undefined) entry.next = Infinity
   }
 
   /** Whoever leads took a turn at `now`, the first one since time had passed without a leader. */
@@ -78,7 +85,8 @@ export class Timetable {
     for (const [name, { owed, fired, next }] of this.#entries) {
       this.#findings.check(owed === fired, () => `${name} owes ${owed} and has fired ${fired}`)
       const info = infos.find((one) => one.name === name)
-      this.#findings.check(info?.nextFireAt === next, () => `${name} is due at ${info?.nextFireAt}, not at ${next}`)
+      const due = info?.nextFireAt ?? Infinity
+      this.#findings.check(due === next, () => `${name} is due at ${due}, not at ${next}`)
     }
   }
 

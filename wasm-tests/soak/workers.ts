@@ -72,7 +72,13 @@ class Lease {
 }
 
 /** Takes from an outbox until `signal` aborts or the store closes. */
-export async function outboxWorker(world: World, outbox: Outbox, id: string, signal: AbortSignal, hanging: Hanging): Promise<void> {
+export async function outboxWorker(
+  world: World,
+  outbox: Outbox,
+  id: string,
+  signal: AbortSignal,
+  hanging: Hanging
+): Promise<void> {
   while (await waits(world, outbox, signal)) {
     try {
       await takeOne(world, outbox, id, hanging)
@@ -117,7 +123,13 @@ function settle(world: World, queue: string, taken: { id: number; lease: Lease; 
 }
 
 /** Claims one by one. */
-export async function queueWorker(world: World, queue: Queue, id: string, signal: AbortSignal, hanging: Hanging): Promise<void> {
+export async function queueWorker(
+  world: World,
+  queue: Queue,
+  id: string,
+  signal: AbortSignal,
+  hanging: Hanging
+): Promise<void> {
   while (await waits(world, queue, signal)) {
     try {
       const job = await queue.claimOne(id)

@@ -3,11 +3,15 @@
 import { housekeeping } from "./housekeeping.js"
 import { HEARTBEAT, registerHeartbeat, session } from "./session.js"
 import type { Reusable } from "./signals.js"
+import type { Timetable } from "./timetable.js"
 import { newWorld, type Load, type Place, type World } from "./world.js"
 
 const DAY_MS = 86_400_000
 /** One whose spec changes. */
 const CHANGING = { name: "changing", specs: ["@every 45m", "@every 90m"] }
+
+/** One that is there every other day. */
+const PASSING = { name: "passing", spec: "@every 30m" }
 
 /** What is the same everywhere; each place adds its own. */
 export interface Sample {
@@ -78,12 +82,15 @@ export class Year {
   // As a page does at every load. The one that changes starts again.
   async #register(): Promise<void> {
     const { ground, timetable, clock, load } = this.#world
+    const isPassing = this.day % 2 === 0
     const named = load.specs.map((spec) => [spec, spec] as const)
     const changing = [CHANGING.name, CHANGING.specs[this.day % 2]!] as const
-    for (const [name, spec] of [...named, changing]) {
+    const passing = isPassing ? [[PASSING.name, PASSING.spec] as const] : []
+    for (const [name, spec] of [...named, changing, ...passing]) {
       await ground.schedule(name, spec, "reports", { schedule: name }, { priority: named.length, maxAttempts: 9 })
       timetable.registered(name, spec, clock.now())
     }
+    if (!isPassing && (await ground.unschedule(PASSING.name))) timetable.removed(PASSING.name)
     await registerHeartbeat(ground)
     timetable.registered(HEARTBEAT.name, HEARTBEAT.spec, clock.now())
   }
@@ -92,7 +99,7 @@ export class Year {
 export interface Summary {
   readonly days: number
   readonly balance: Record<string, Record<string, number>>
-  readonly schedules: { readonly schedules: number; readonly owed: number; readonly fired: number; readonly skipped: number }
+  readonly schedules: ReturnType<Timetable["totals"]>
   readonly counts: Record<string, number>
   readonly findings: readonly string[]
   readonly findingsCount: number
