@@ -59,10 +59,14 @@ await script(async () => {
       seed: { type: "string", default: "1" }
     }
   })
+  for (const name of ["days", "minutes", "seed"]) {
+    if (!(Number(values[name]) > 0)) throw new Failure(`--${name} is a positive number, got ${values[name]}`)
+  }
+  const unknown = values.on.find((name) => !(name in places))
+  if (unknown) throw new Failure(`--on is one of ${Object.keys(places).join(", ")}, got ${unknown}`)
   const [days, minutes, seed] = [values.days, values.minutes, values.seed].map(Number)
   await build()
   for (const name of values.on) {
-    if (!(name in places)) throw new Failure(`--on is one of ${Object.keys(places).join(", ")}, got ${name}`)
     const log = (line) => console.log(`${name}: ${line}`)
     log(`${days} days, ${JSON.stringify(LOADS[name])}, seed ${seed}`)
     const result = await places[name](LOADS[name], seed, (subject) => drive(subject, { days, minutes, log }))

@@ -5,8 +5,6 @@ import type { Random } from "../shared/seeded.js"
 import { settled } from "../shared/databases.js"
 import type { Faults } from "./world.js"
 
-type Strike = (this: IDBObjectStore | IDBIndex | IDBDatabase) => void
-
 /** After the next row is written. */
 const AFTER_WRITE: Record<string, (transaction: IDBTransaction) => void> = {
   aborted: (transaction) => transaction.abort(),
@@ -19,11 +17,13 @@ const AFTER_WRITE: Record<string, (transaction: IDBTransaction) => void> = {
   "connection closed": ({ db }) => db.close()
 }
 
-/** In place of the next request. */
-const INSTEAD: Record<string, { readonly of: "write" | "read" | "begin"; readonly strike: Strike }> = {
-  "write refused": { of: "write", strike: () => fail("UnknownError") },
-  "read refused": { of: "read", strike: () => fail("UnknownError") },
-  "connection lost": { of: "begin", strike: () => fail("InvalidStateError") }
+type Call = "write" | "read" | "begin"
+
+/** In place of the next call of a kind: an error of that name. */
+const INSTEAD: Record<string, { readonly of: Call; readonly error: string }> = {
+  "write refused": { of: "write", error: "UnknownError" },
+  "read refused": { of: "read", error: "UnknownError" },
+  "connection lost": { of: "begin", error: "InvalidStateError" }
 }
 
 let armed: string | null = null
@@ -64,7 +64,7 @@ export class DatabaseFaults implements Faults {
 
 const { put } = IDBObjectStore.prototype
 IDBObjectStore.prototype.put = function (...given) {
-  strikeInstead("write", this)
+  strikeInstead("write")
   const request = put.apply(this, given)
   const strike = armed === null ? undefined : AFTER_WRITE[armed]
   if (strike !== undefined) {
@@ -76,28 +76,24 @@ IDBObjectStore.prototype.put = function (...given) {
 
 const { getAll } = IDBIndex.prototype
 IDBIndex.prototype.getAll = function (...given) {
-  strikeInstead("read", this)
+  strikeInstead("read")
   return getAll.apply(this, given)
 }
 
 const { transaction } = IDBDatabase.prototype
 IDBDatabase.prototype.transaction = function (...given) {
-  strikeInstead("begin", this)
+  strikeInstead("begin")
   return transaction.apply(this, given)
 }
 
-function strikeInstead(what: string, target: IDBObjectStore | IDBIndex | IDBDatabase): void {
+function strikeInstead(call: Call): void {
   const fault = armed === null ? undefined : INSTEAD[armed]
-  if (fault?.of !== what) return
+  if (fault?.of !== call) return
   disarm()
-  fault.strike.call(target)
+  throw new DOMException("the disk is on fire", fault.error)
 }
 
 function disarm(): void {
   armed = null
   struck += 1
-}
-
-function fail(name: string): never {
-  throw new DOMException("the disk is on fire", name)
 }

@@ -15,7 +15,7 @@ export interface Load {
   readonly sessions: number
   readonly stepsPerSession: number
   readonly actionsPerStep: number
-  /** Of schedules, beside one that fires every hour and one whose spec changes. */
+  /** Of schedules, beside one every hour, one whose spec changes, and one that comes and goes. */
   readonly specs: readonly string[]
 }
 
