@@ -49,12 +49,23 @@ export function engine(load: (() => InitInput) | null = source): Promise<Engine>
 /** Ends `engine` for good: rejects what it owes, and lets the next `engine()` start a fresh instance. */
 export function retire(engine: Engine, message: string): void {
   if (engine.dead !== null) return
+  let hasEnded = false
+  const end = (): void => {
+    if (hasEnded) return
+    engine.glue.__stop(() => panicked(message))
+    forget(null)
+    for (const reject of engine.pending) reject(panicked(message))
+    engine.pending.clear()
+    hasEnded = true
+  }
+  // Also on a stack of its own: what ended the engine may have been the end of this one, which has no room for that.
+  void settled.then(end)
   engine.dead = message
-  engine.glue.__stop(() => panicked(message))
-  forget(null)
-  const owed = [...engine.pending]
-  engine.pending.clear()
-  for (const reject of owed) reject(panicked(message))
+  try {
+    end()
+  } catch {
+    return
+  }
 }
 
 /** `promise`, or `Panicked` if the engine ends first: a promise made by a dead engine never settles by itself. */
