@@ -46,8 +46,13 @@ test.each<[what: string, call: (queue: Queue, job: ClaimedJob) => unknown]>([
   const waiting = follow(store.queue("another").wait())
   const returned = callsFromTheEnd(() => call(queue, job))
   const settled = await Promise.allSettled(returned)
-  const isSaid = settled.some((each) => each.status === "rejected" && (each.reason as { code?: string }).code === "Panicked")
-  const state = await queue.stats().then(() => "alive", (error: { code: string }) => error.code)
+  const isSaid = settled.some(
+    (each) => each.status === "rejected" && (each.reason as { code?: string }).code === "Panicked",
+  )
+  const state = await queue.stats().then(
+    () => "alive",
+    (error: { code: string }) => error.code,
+  )
   if (isSaid) expect(state).toBe("Panicked")
   if (state === "alive") {
     expect(waiting.state).toBe("waiting")

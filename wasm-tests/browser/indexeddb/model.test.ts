@@ -12,5 +12,11 @@ test("random operations on IndexedDB give the model's answers, and leave its sta
     const name = freshName()
     return [indexedDb(name, RELAXED), indexedDb(name, RELAXED)]
   }
-  await play({ storages, waits: true, runs: 20, commands: 50, command: "npx vitest run --config vitest.browser.config.mjs wasm-tests/browser/indexeddb/model" })
+  await play({
+    storages,
+    waits: true,
+    runs: 20,
+    commands: 50,
+    command: "npx vitest run --config vitest.browser.config.mjs wasm-tests/browser/indexeddb/model",
+  })
 })

@@ -11,5 +11,11 @@ test("random operations on IndexedDB give the model's answers, and leave its sta
     const name = freshName()
     return [indexedDb(name), indexedDb(name)]
   }
-  await play({ storages, waits: true, runs: 20, commands: 50, command: "npx vitest run wasm-tests/node/indexeddb/model" })
+  await play({
+    storages,
+    waits: true,
+    runs: 20,
+    commands: 50,
+    command: "npx vitest run wasm-tests/node/indexeddb/model",
+  })
 })

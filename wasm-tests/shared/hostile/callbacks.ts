@@ -9,7 +9,12 @@ import { LETTER } from "./world.js"
 
 type Given = Partial<Site> & Pick<Site, "where" | "kind" | "play">
 
-const site = (given: Given): Site => ({ sync: false, argument: given.where, seen: (result: unknown) => result, ...given })
+const site = (given: Given): Site => ({
+  sync: false,
+  argument: given.where,
+  seen: (result: unknown) => result,
+  ...given,
+})
 
 const throws = (value: unknown) => (): never => {
   throw value
@@ -43,7 +48,10 @@ const failing = (how: string, fail: (value: unknown) => unknown): Site =>
         await tx.enqueue("mail", "never")
         return fail(value)
       })
-      const isUnchanged = await outcome.then(() => false, (reason: unknown) => Object.is(reason, value))
+      const isUnchanged = await outcome.then(
+        () => false,
+        (reason: unknown) => Object.is(reason, value),
+      )
       if (before !== (await mail.stats()).pending) return "something was stored"
       return isUnchanged ? "unchanged" : "something else"
     },
@@ -110,7 +118,8 @@ const signalMember = (name: string, kind: kinds.Kind, seen: unknown): Site =>
     where: `wait({ ${name} })`,
     argument: "signal",
     kind: shownAs("[object Object]", kind),
-    play: ({ mail }, value) => mail.wait({ aborted: false, addEventListener() {}, removeEventListener() {}, [name]: value } as never),
+    play: ({ mail }, value) =>
+      mail.wait({ aborted: false, addEventListener() {}, removeEventListener() {}, [name]: value } as never),
     seen: () => seen,
   })
 
@@ -136,7 +145,14 @@ const returns = (value: unknown) => () => value
 const rejects = (value: unknown) => () => Promise.reject(value)
 
 const misread = async (store: Store): Promise<unknown> =>
-  store.queue("mail").enqueue(1).then(() => "taken for a number", () => "called").finally(() => store.close())
+  store
+    .queue("mail")
+    .enqueue(1)
+    .then(
+      () => "taken for a number",
+      () => "called",
+    )
+    .finally(() => store.close())
 
 export const CALLBACKS: readonly Site[] = [
   delivery("that returns", kinds.delivered, returns),

@@ -2,15 +2,28 @@
 
 import { type memory, open } from "alkstore-wasm"
 import type {
-  ClaimedJob, Clock, EnqueueOptions, JobCollection, ListOptions, Lock, OpenOptions, Outbox, Queue, QueueOptions,
-  RunSchedulesOptions, ScheduleOptions, Store, Transaction,
+  ClaimedJob,
+  Clock,
+  EnqueueOptions,
+  Job,
+  JobCollection,
+  ListOptions,
+  Lock,
+  OpenOptions,
+  Outbox,
+  Queue,
+  QueueOptions,
+  RunSchedulesOptions,
+  ScheduleOptions,
+  Store,
+  Transaction,
 } from "alkstore-wasm"
 import { indexedDb, type IndexedDbOptions, upgrade } from "alkstore-wasm/indexeddb"
 import { ManualClock } from "alkstore-wasm/testing"
 import { init } from "../../../js/entries/slim.js"
 import { DAY, HOUR, MAX, must, START } from "../support.js"
 import * as kinds from "./kinds.js"
-import { argument, bag, type Call, type Calls } from "./site.js"
+import { type Argument, argument, bag, type Call, type Calls } from "./site.js"
 import { LETTER, type World } from "./world.js"
 
 const since = (at: number | null): number | null => (at === null || at === MAX ? at : at - START)
@@ -22,16 +35,20 @@ const on = <T>(receiver: (world: World) => T, name: keyof T, args: Call["args"] 
   args,
 })
 
-// What an enqueue may be given, and how its job is read.
-const enqueueOptions = (read: (world: World, id: number) => Promise<any>, maxAttempts: number): Call["args"][number] =>
-  bag<EnqueueOptions>(kinds.options, {
-    delay: argument("delay", kinds.boundary, 1, async (id, world) => since((await read(world, id)).runAt), 0),
-    runAt: argument("runAt", kinds.instant, 1, async (id, world) => (await read(world, id)).runAt, START),
-    priority: argument("priority", kinds.optionalCount, 1, async (id, world) => (await read(world, id)).priority, 0),
-    maxAttempts: argument("maxAttempts", kinds.optionalCount, 1, async (id, world) => (await read(world, id)).maxAttempts, maxAttempts),
-    expires: argument("expires", kinds.boundary, 1, async (id, world) => since((await read(world, id)).expiresAt), null),
-    transaction: argument("transaction", kinds.transaction, undefined, async (id, world) => (await read(world, id)).state, "pending"),
+/** What an enqueue may be given; `read` reads its job. */
+function enqueueOptions(read: typeof fromMail, maxAttempts: number): Argument {
+  const seen = (field: keyof Job, as = (value: any): unknown => value): Argument["seen"] => {
+    return async (id, world) => as((await read(world, id))[field])
+  }
+  return bag<EnqueueOptions>(kinds.options, {
+    delay: argument("delay", kinds.boundary, 1, seen("runAt", since), 0),
+    runAt: argument("runAt", kinds.instant, 1, seen("runAt"), START),
+    priority: argument("priority", kinds.optionalCount, 1, seen("priority"), 0),
+    maxAttempts: argument("maxAttempts", kinds.optionalCount, 1, seen("maxAttempts"), maxAttempts),
+    expires: argument("expires", kinds.boundary, 1, seen("expiresAt", since), null),
+    transaction: argument("transaction", kinds.transaction, undefined, seen("state"), "pending"),
   })
+}
 
 const fromMail = async ({ mail }: World, id: number): Promise<any> => must(await mail.get(id))
 const fromHooks = async ({ hooks }: World, id: number): Promise<any> => must(await hooks.get(id))
@@ -40,7 +57,7 @@ const payloadFrom = (read: typeof fromMail) =>
   argument("payload", kinds.payload, "a payload", async (id, world) => (await read(world, id)).payload)
 
 // `[1, 2]` of what lies there; `those` of them count, of `all` that do.
-const ids = (kind: typeof kinds.ids, those: number, all?: number): Call["args"][number] => ({
+const ids = (kind: typeof kinds.ids, those: number, all?: number): Argument => ({
   ...argument("ids", kind, [], (n) => (n === those ? "those" : n), all),
   item: argument("ids[0]", kinds.id, 0, (n) => (n === 0 ? "none" : n)),
 })
@@ -48,7 +65,7 @@ const ids = (kind: typeof kinds.ids, those: number, all?: number): Call["args"][
 function collection<T extends JobCollection<unknown>>(
   it: (world: World) => T,
   read: typeof fromMail,
-  { maxAttempts, size, dead, those }: { maxAttempts: number; size: number; dead: number; those: number }
+  { maxAttempts, size, dead, those }: { maxAttempts: number; size: number; dead: number; those: number },
 ): Calls<JobCollection<unknown>> {
   const pageOf = (page: unknown[]): unknown => (page.length === size ? "all" : page.length)
   return {
@@ -95,7 +112,9 @@ const OUTBOX: Calls<Outbox<unknown>> = {
   ...collection(outbox, fromHooks, { maxAttempts: 5, size: 3, dead: 1, those: 0 }),
   runOnce: on(outbox, "runOnce", [
     workerId(() => deliveredBy),
-    argument("delivery", kinds.callback, deliver, async (_, world) => ((await world.hooks.get(LETTER)) === null ? "called" : "not called")),
+    argument("delivery", kinds.callback, deliver, async (_, world) =>
+      (await world.hooks.get(LETTER)) === null ? "called" : "not called",
+    ),
   ]),
 }
 
@@ -111,15 +130,23 @@ const CLAIMED_JOB: Calls<ClaimedJob> = {
     call: ({ job, other }, [error, delay]) => (error === REASON ? other : job).retry(error, delay),
     args: [
       argument("error", kinds.reason, REASON, lastError, "max attempts exceeded"),
-      argument("delay", kinds.boundary, undefined, async (_, { mail, other }) => {
-        const wait = since(must(await mail.get(other.id)).runAt)
-        return wait !== null && wait >= 2_500 && wait <= 5_000 ? "a backoff" : wait
-      }, "a backoff"),
+      argument(
+        "delay",
+        kinds.boundary,
+        undefined,
+        async (_, { mail, other }) => {
+          const wait = since(must(await mail.get(other.id)).runAt)
+          return wait !== null && wait >= 2_500 && wait <= 5_000 ? "a backoff" : wait
+        },
+        "a backoff",
+      ),
     ],
   },
   fail: on((world) => world.job, "fail", [argument("error", kinds.reason, REASON, lastError, "failed")]),
   heartbeat: on((world) => world.job, "heartbeat", [
-    argument("extend", kinds.requiredBoundary, 1, async (_, { mail }) => since(must(await mail.get(LAST)).claimExpiresAt)),
+    argument("extend", kinds.requiredBoundary, 1, async (_, { mail }) =>
+      since(must(await mail.get(LAST)).claimExpiresAt),
+    ),
   ]),
 }
 
@@ -154,10 +181,11 @@ function isPromise(answer: unknown): any {
 }
 
 /** The store's job `id` of whatever queue it was put into. */
-const staged = (name: string) => argument(name, kinds.sharedName, "mail", async (id, { store }, given) => {
-  const into = name === "outbox" ? store.outbox(given as string) : store.queue(given as string)
-  return (await into.get(id)) === null ? "nowhere" : into.name
-})
+const staged = (name: string) =>
+  argument(name, kinds.sharedName, "mail", async (id, { store }, given) => {
+    const into = name === "outbox" ? store.outbox(given as string) : store.queue(given as string)
+    return (await into.get(id)) === null ? "nowhere" : into.name
+  })
 
 const TRANSACTION: Calls<Transaction> = {
   enqueue: inTransaction("enqueue", [staged("queue"), payloadFrom(fromMail), enqueueOptions(fromMail, 3)]),
@@ -172,7 +200,10 @@ const TRANSACTION: Calls<Transaction> = {
   ]),
 }
 
-const stamp = (name: keyof QueueOptions) => async (made: Queue): Promise<unknown> => must(await made.get(await made.enqueue(1)))[name]
+const stamp =
+  (name: keyof QueueOptions) =>
+  async (made: Queue): Promise<unknown> =>
+    must(await made.get(await made.enqueue(1)))[name]
 
 /** What a schedule fires, a day later. */
 async function fired({ store, clock, mail }: World): Promise<unknown> {
@@ -187,20 +218,28 @@ async function fired({ store, clock, mail }: World): Promise<unknown> {
 const FIRST = 9
 
 const STORE: Calls<Store> = {
-  queue: on(store, "queue", [
-    argument("queue", kinds.sharedName, "mail", (made) => made.name),
-    bag<QueueOptions>(kinds.options, {
-      visibilityTimeout: argument("visibilityTimeout", kinds.boundary, 1, stamp("visibilityTimeout"), 300_000),
-      maxAttempts: argument("maxAttempts", kinds.optionalCount, 1, stamp("maxAttempts"), 3),
-      backoffBase: argument("backoffBase", kinds.boundary, 1, stamp("backoffBase"), 5_000),
-      deadLetterRetention: argument("deadLetterRetention", kinds.boundary, 1, stamp("deadLetterRetention"), null),
-    }),
-  ], true),
+  queue: on(
+    store,
+    "queue",
+    [
+      argument("queue", kinds.sharedName, "mail", (made) => made.name),
+      bag<QueueOptions>(kinds.options, {
+        visibilityTimeout: argument("visibilityTimeout", kinds.boundary, 1, stamp("visibilityTimeout"), 300_000),
+        maxAttempts: argument("maxAttempts", kinds.optionalCount, 1, stamp("maxAttempts"), 3),
+        backoffBase: argument("backoffBase", kinds.boundary, 1, stamp("backoffBase"), 5_000),
+        deadLetterRetention: argument("deadLetterRetention", kinds.boundary, 1, stamp("deadLetterRetention"), null),
+      }),
+    ],
+    true,
+  ),
   outbox: on(store, "outbox", [argument("outbox", kinds.sharedName, "hooks", (made) => made.name)], true),
   tryLock: on(store, "tryLock", [
     argument("name", kinds.sharedName, "fresh", (lock) => lock.name),
     argument("owner", kinds.localName, "tab", async (_, { store }, owner) => {
-      const [again, another] = [await store.tryLock("fresh", owner as string, 1), await store.tryLock("fresh", "another", 1)]
+      const [again, another] = [
+        await store.tryLock("fresh", owner as string, 1),
+        await store.tryLock("fresh", "another", 1),
+      ]
       return again !== null && another === null ? owner : "another's"
     }),
     argument("ttl", kinds.ttl, "1h", (_, world) => heldFor(world, "fresh")),
@@ -233,7 +272,14 @@ const STORE: Calls<Store> = {
       bag<RunSchedulesOptions>(kinds.options, { standby: argument("standby", kinds.bool, true, () => true, true) }),
     ],
   },
-  transaction: on(store, "transaction", [argument("body", kinds.callback, () => "called", (result) => result)]),
+  transaction: on(store, "transaction", [
+    argument(
+      "body",
+      kinds.callback,
+      () => "called",
+      (result) => result,
+    ),
+  ]),
   durability: on(store, "durability"),
   persist: on(store, "persist"),
   close: on(store, "close"),
@@ -254,7 +300,9 @@ const CLOCK: Calls<ManualClock> = {
       argument("signal", kinds.signal, undefined, (how) => how, "asleep"),
     ],
   },
-  advance: on((world) => world.clock, "advance", [argument("by", kinds.span, 1, (_, { clock }) => clock.now() - START)]),
+  advance: on((world) => world.clock, "advance", [
+    argument("by", kinds.span, 1, (_, { clock }) => clock.now() - START),
+  ]),
   set: on((world) => world.clock, "set", [argument("now", kinds.reading, START, (_, { clock }) => clock.now())], true),
   settle: on((world) => world.clock, "settle"),
 }
@@ -296,11 +344,15 @@ export const FUNCTIONS: Calls<Functions> = {
   open: {
     call: (_, [options]) => open(options),
     args: [
-      bag<OpenOptions>(kinds.options, {
-        storage: argument("storage", kinds.storage, undefined, works, "it works"),
-        clock: argument("clock", kinds.clock, undefined, works, "it works"),
-        seed: argument("seed", kinds.seed, 1, works, "it works"),
-      }, (opened) => works(opened).then(() => "as without")),
+      bag<OpenOptions>(
+        kinds.options,
+        {
+          storage: argument("storage", kinds.storage, undefined, works, "it works"),
+          clock: argument("clock", kinds.clock, undefined, works, "it works"),
+          seed: argument("seed", kinds.seed, 1, works, "it works"),
+        },
+        (opened) => works(opened).then(() => "as without"),
+      ),
     ],
   },
   memory: { sync: true, call: () => undefined, args: [] },
@@ -309,11 +361,17 @@ export const FUNCTIONS: Calls<Functions> = {
     call: (_, [name, options]) => indexedDb(name, options),
     args: [
       {
-        ...bag<{ database: IDBDatabase }>(kinds.databaseName, { database: argument("database", kinds.database, undefined) }, (made) => made.kind),
+        ...bag<{ database: IDBDatabase }>(
+          kinds.databaseName,
+          { database: argument("database", kinds.database, undefined) },
+          (made) => made.kind,
+        ),
         name: "name",
         good: "a name",
       },
-      bag<IndexedDbOptions>(kinds.options, { durability: argument("durability", kinds.choice, undefined, (made) => made.kind, "indexeddb") }),
+      bag<IndexedDbOptions>(kinds.options, {
+        durability: argument("durability", kinds.choice, undefined, (made) => made.kind, "indexeddb"),
+      }),
     ],
   },
   upgrade: {

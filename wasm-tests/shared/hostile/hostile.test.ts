@@ -15,7 +15,10 @@ import { build, stateOf, type World } from "./world.js"
 
 const CALLS: [where: string, call: Call][] = [
   ...Object.entries(INTERFACES).flatMap(([kind, calls]): [string, Call][] => {
-    return Reflect.ownKeys(calls).map((name) => [`${kind}.${String(name)}`, (calls as Record<PropertyKey, Call>)[name]!])
+    return Reflect.ownKeys(calls).map((name) => [
+      `${kind}.${String(name)}`,
+      (calls as Record<PropertyKey, Call>)[name]!,
+    ])
   }),
   ...Object.entries(FUNCTIONS),
 ]
@@ -37,12 +40,23 @@ describe("the table is complete", () => {
     let transaction: object = {}
     await world.store.transaction((tx) => void (transaction = tx))
     const { store: Store, mail: Queue, hooks: Outbox, job: ClaimedJob, lock: Lock, clock: ManualClock } = world
-    for (const [kind, object] of Object.entries({ Store, Queue, Outbox, ClaimedJob, Lock, ManualClock, Transaction: transaction })) {
+    for (const [kind, object] of Object.entries({
+      Store,
+      Queue,
+      Outbox,
+      ClaimedJob,
+      Lock,
+      ManualClock,
+      Transaction: transaction,
+    })) {
       expect(object.constructor.name).toBe(kind)
       const table = INTERFACES[kind as keyof typeof INTERFACES] as Record<PropertyKey, Call>
-      const found = methodsOf(object).filter(([name]) => !OURS.includes(String(name)) && !(kind !== "ClaimedJob" && name === "ack"))
+      const found = methodsOf(object).filter(
+        ([name]) => !OURS.includes(String(name)) && !(kind !== "ClaimedJob" && name === "ack"),
+      )
       expect(new Set(found.map(([name]) => name)), kind).toEqual(new Set(Reflect.ownKeys(table)))
-      for (const [name, method] of found) expect(table[name]!.args, `${kind}.${String(name)}`).toHaveLength(method.length)
+      for (const [name, method] of found)
+        expect(table[name]!.args, `${kind}.${String(name)}`).toHaveLength(method.length)
     }
     await world.store.close()
   })
@@ -69,7 +83,10 @@ test("an option whose getter throws is refused, and its error is the cause", asy
   for (const { where, options, refusal } of BAGS) {
     for (const option of options) {
       const error = await refusal(world, Object.defineProperty({}, option, { get: trap, enumerable: true }))
-      expect([error.code, error.message], where).toEqual(["InvalidArgument", expect.stringContaining("could not be read: Error: a trap")])
+      expect([error.code, error.message], where).toEqual([
+        "InvalidArgument",
+        expect.stringContaining("could not be read: Error: a trap"),
+      ])
       expect(error.cause).toMatchObject({ message: TRAP })
     }
   }
@@ -88,7 +105,10 @@ function bagsOf(where: string, { call, args }: Call): Bag[] {
   return args.flatMap((argument, at): Bag[] => {
     const refusal: Bag["refusal"] = async (world, options) => {
       const given = args.map(({ good }, each) => (each === at ? options : good))
-      const error: unknown = await (async () => call(world, given))().then(() => null, (error: unknown) => error)
+      const error: unknown = await (async () => call(world, given))().then(
+        () => null,
+        (error: unknown) => error,
+      )
       expect(error, where).toBeInstanceOf(main.AlkstoreError)
       return error as main.AlkstoreError
     }
@@ -98,7 +118,11 @@ function bagsOf(where: string, { call, args }: Call): Bag[] {
 
 function methodsOf(object: object): [PropertyKey, (...args: unknown[]) => unknown][] {
   const methods = new Map<PropertyKey, (...args: unknown[]) => unknown>()
-  for (let from = Object.getPrototypeOf(object) as object; from !== Object.prototype; from = Object.getPrototypeOf(from) as object) {
+  for (
+    let from = Object.getPrototypeOf(object) as object;
+    from !== Object.prototype;
+    from = Object.getPrototypeOf(from) as object
+  ) {
     for (const name of Reflect.ownKeys(from)) {
       const { value } = Object.getOwnPropertyDescriptor(from, name)!
       if (typeof value === "function" && name !== "constructor" && !methods.has(name)) methods.set(name, value)

@@ -28,7 +28,8 @@ export const COPY = Symbol("copy")
 export type Kind = (value: ValueName) => Expected
 
 const taken = (seen: unknown): Taken => ({ taken: seen })
-const refused = (code: ErrorCode, says?: string): Refused => (says === undefined ? { refused: code } : { refused: code, says })
+const refused = (code: ErrorCode, says?: string): Refused =>
+  says === undefined ? { refused: code } : { refused: code, says }
 
 /** Whatever is not listed gets `otherwise`. */
 function kind(otherwise: Expected, listed: Partial<Record<ValueName, Expected>>): Kind {
@@ -40,7 +41,10 @@ const WRONG = refused("InvalidArgument")
 const optional = { undefined: taken(ABSENT), null: taken(ABSENT) }
 
 /** The same, where none may be given. */
-const orAbsent = (other: Kind): Kind => (value) => (value === "undefined" || value === "null" ? taken(ABSENT) : other(value))
+const orAbsent =
+  (other: Kind): Kind =>
+  (value) =>
+    value === "undefined" || value === "null" ? taken(ABSENT) : other(value)
 
 const NAMES = {
   "an empty string": refused("InvalidName"),
@@ -98,7 +102,12 @@ export const start: Kind = (value) => (value === "undefined" ? taken(ABSENT) : r
 /** What a manual clock is to let pass. */
 export const span = kind(WRONG, { "-0": taken(0), "2^53": taken(MAX + 1), "1.5": taken(1) })
 /** What is slept: nothing, or for a while. */
-export const nap = kind(WRONG, { "-0": taken("awake"), "-1": taken("awake"), "2^53": taken("asleep"), "1.5": taken("asleep") })
+export const nap = kind(WRONG, {
+  "-0": taken("awake"),
+  "-1": taken("awake"),
+  "2^53": taken("asleep"),
+  "1.5": taken("asleep"),
+})
 
 export const ids = kind(WRONG, { "an array": taken("those") })
 export const idsOrAll = orAbsent(ids)
@@ -114,14 +123,20 @@ export const clock = orAbsent(kind(WRONG, {}))
 export const transaction = orAbsent(kind(WRONG, {}))
 export const native = kind(WRONG, {})
 /** One that is absent leaves a name that is none. */
-export const database = kind(WRONG, { undefined: refused("InvalidArgument", "name must be"), null: refused("InvalidArgument", "name must be") })
+export const database = kind(WRONG, {
+  undefined: refused("InvalidArgument", "name must be"),
+  null: refused("InvalidArgument", "name must be"),
+})
 /** Of an object that must have it. */
 export const method = kind(WRONG, { "a function": taken("called") })
 export const flag = kind(WRONG, { true: taken(true) })
 export const callback = kind(WRONG, { "a function": taken("called") })
 
 /** A bag of options: nothing but an object, in which no name is unknown. */
-export const options = kind(refused("InvalidArgument", "options"), { ...optional, "an object without a prototype": taken(ABSENT) })
+export const options = kind(refused("InvalidArgument", "options"), {
+  ...optional,
+  "an object without a prototype": taken(ABSENT),
+})
 
 const uncopied = (says: string): Refused => refused("Codec", says)
 
@@ -129,7 +144,7 @@ const uncopied = (says: string): Refused => refused("Codec", says)
 export const payload = kind(taken(COPY), {
   "a symbol": uncopied("payload is a symbol"),
   "a function": uncopied("payload is a function"),
-  "an object whose getters throw": uncopied("payload[\"0\"] cannot be read: Error: a trap"),
+  "an object whose getters throw": uncopied('payload["0"] cannot be read: Error: a trap'),
   "a Proxy whose traps throw": uncopied("payload is an object that cannot be read"),
   "a revoked Proxy": uncopied("payload is an object that cannot be read"),
   "a thenable": uncopied("payload.then is a function"),

@@ -44,7 +44,10 @@ async function cell(site: Site, name: ValueName, world: World, before: string): 
   if ("error" in outcome) return `it was refused: ${text(outcome.error)}`
   const seen = await site.seen(outcome.result, world, value)
   const wanted = expected.taken === ABSENT ? site.absent : expected.taken === ITSELF ? value : expected.taken
-  const isAsWanted = expected.taken === ITSELF ? Object.is(seen, value) : matches(seen, expected.taken === COPY ? structuredClone(value) : wanted)
+  const isAsWanted =
+    expected.taken === ITSELF
+      ? Object.is(seen, value)
+      : matches(seen, expected.taken === COPY ? structuredClone(value) : wanted)
   if (!isAsWanted) return `it came to ${text(seen)}, not ${text(wanted)}`
   if (world.clock.pending > 0) return "somebody still sleeps"
   return isClosed(world).then((closed) => (closed ? null : lifeIn(world)))
@@ -61,13 +64,22 @@ async function outcomeOf({ play }: Site, world: World, value: unknown): Promise<
   }
   // Not awaited if it is no promise of ours: it may be anything.
   if (!(result instanceof Promise)) return { result }
-  return result.then((result: unknown) => ({ result }), (error: unknown) => ({ error, wasThrown: false }))
+  return result.then(
+    (result: unknown) => ({ result }),
+    (error: unknown) => ({ error, wasThrown: false }),
+  )
 }
 
-function refusalFault({ argument, sync }: Site, name: ValueName, expected: Expected & { refused: string }, outcome: Outcome): string | null {
+function refusalFault(
+  { argument, sync }: Site,
+  name: ValueName,
+  expected: Expected & { refused: string },
+  outcome: Outcome,
+): string | null {
   if (!("error" in outcome)) return `it was accepted, and came to ${text(outcome.result)}`
   const { error, wasThrown } = outcome
-  if (wasThrown !== sync) return wasThrown ? `it threw instead of rejecting: ${text(error)}` : "it rejected instead of throwing"
+  if (wasThrown !== sync)
+    return wasThrown ? `it threw instead of rejecting: ${text(error)}` : "it rejected instead of throwing"
   if (!(error instanceof AlkstoreError || error instanceof SlimError)) return `no AlkstoreError: ${text(error)}`
   if (error.code !== expected.refused) return `it was ${error.code}, not ${expected.refused}: ${text(error)}`
   const { shown, text: raw } = VALUES[name]
@@ -88,7 +100,11 @@ function matches(seen: unknown, wanted: unknown): boolean {
   }
 }
 
-const isClosed = ({ store }: World): Promise<boolean> => store.durability().then(() => false, () => true)
+const isClosed = ({ store }: World): Promise<boolean> =>
+  store.durability().then(
+    () => false,
+    () => true,
+  )
 
 function text(value: unknown): string {
   try {

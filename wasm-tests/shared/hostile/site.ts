@@ -41,21 +41,37 @@ export interface Call<P extends readonly unknown[] = readonly any[]> {
   readonly args: { readonly [I in keyof P]: Argument }
 }
 
-/** The calls of an interface: every method, and of each every argument. A missing one is a type error. */
+/**
+ * The calls of an interface. A method that is missing is a type error; so is an argument, unless the call was made by a
+ * helper that knows no types: then the number of arguments is compared at run time.
+ */
 export type Calls<T> = {
-  readonly [K in keyof T as T[K] extends (...args: never[]) => unknown ? K : never]: T[K] extends (...args: infer P) => unknown
+  readonly [K in keyof T as T[K] extends (...args: never[]) => unknown ? K : never]: T[K] extends (
+    ...args: infer P
+  ) => unknown
     ? Call<Required<P>>
     : never
 }
 
-export function argument(name: string, kind: Kind, good: unknown, seen: Site["seen"] = () => ABSENT_RESULT, absent?: unknown): Argument {
+/** `good` is given where another argument is tried; without `absent` it cannot be left out. */
+export function argument(
+  name: string,
+  kind: Kind,
+  good: unknown,
+  seen: Site["seen"] = () => ABSENT_RESULT,
+  absent?: unknown,
+): Argument {
   return { name, kind, good, seen, ...(absent !== undefined && { absent }) }
 }
 
 const ABSENT_RESULT = "nothing to see"
 
 /** An object of options: every one of `O`. A missing one is a type error. */
-export function bag<O extends object>(kind: Kind, options: { readonly [K in keyof Required<O>]: Argument }, seen?: Site["seen"]): Argument {
+export function bag<O extends object>(
+  kind: Kind,
+  options: { readonly [K in keyof Required<O>]: Argument },
+  seen?: Site["seen"],
+): Argument {
   return { ...argument("options", kind, undefined, seen ?? (() => "as without"), "as without"), options }
 }
 

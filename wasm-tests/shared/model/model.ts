@@ -21,8 +21,18 @@ export interface Stamps {
   deadLetterRetention: number | null
 }
 
-export const PLAIN: Stamps = { visibilityTimeout: 300_000, maxAttempts: 3, backoffBase: 5_000, deadLetterRetention: null }
-export const OUTBOX: Stamps = { visibilityTimeout: 60_000, maxAttempts: 5, backoffBase: 5_000, deadLetterRetention: null }
+export const PLAIN: Stamps = {
+  visibilityTimeout: 300_000,
+  maxAttempts: 3,
+  backoffBase: 5_000,
+  deadLetterRetention: null,
+}
+export const OUTBOX: Stamps = {
+  visibilityTimeout: 60_000,
+  maxAttempts: 5,
+  backoffBase: 5_000,
+  deadLetterRetention: null,
+}
 
 export interface EnqueueOptions {
   delay?: number
@@ -121,7 +131,10 @@ export class Model {
   /** Every instant to come that decides something, the next one first. */
   deadlines(): number[] {
     const ofJobs = this.rows.flatMap(({ job, purgeAt }) => [job.runAt, job.claimExpiresAt, job.expiresAt, purgeAt])
-    const others = [...this.locks.map(({ expiresAt }) => expiresAt), ...this.schedules.map(({ nextFireAt }) => nextFireAt)]
+    const others = [
+      ...this.locks.map(({ expiresAt }) => expiresAt),
+      ...this.schedules.map(({ nextFireAt }) => nextFireAt),
+    ]
     const all = new Set([...ofJobs, ...others].filter((at) => at !== null && at > this.now))
     return ([...all] as number[]).sort((a, b) => a - b).slice(0, 10)
   }
@@ -204,13 +217,20 @@ export class Model {
     const now = this.look()
     if (n <= 0) return []
     for (const row of this.#of(queue)) {
-      if (this.#isDue(row, now) && row.job.attempts >= row.job.maxAttempts) this.#kill(row, "max attempts exceeded", now)
+      if (this.#isDue(row, now) && row.job.attempts >= row.job.maxAttempts)
+        this.#kill(row, "max attempts exceeded", now)
     }
     const claimable = this.#of(queue).filter((row) => this.#isClaimable(row, now))
     claimable.sort(({ job: a }, { job: b }) => b.priority - a.priority || a.runAt - b.runAt || a.id - b.id)
     return claimable.slice(0, n).map((row) => {
       const claimExpiresAt = now + row.job.visibilityTimeout
-      Object.assign(row.job, { state: "processing", workerId, claimedAt: now, claimExpiresAt, attempts: row.job.attempts + 1 })
+      Object.assign(row.job, {
+        state: "processing",
+        workerId,
+        claimedAt: now,
+        claimExpiresAt,
+        attempts: row.job.attempts + 1,
+      })
       row.claims += 1
       return [{ id: row.job.id, number: row.claims }, { ...row.job }]
     })
@@ -285,7 +305,9 @@ export class Model {
     const count = (state: Job["state"]): number => rows.filter(({ job }) => job.state === state).length
     const ready = rows.filter((row) => this.#isClaimable(row, now)).length
     const upcoming = rows.filter((row) => row.job.state !== "dead").map((row) => this.#freeAt(row))
-    const claimable = upcoming.filter((at) => at > now && rows.some((row) => this.#freeAt(row) === at && this.#isClaimable(row, at)))
+    const claimable = upcoming.filter(
+      (at) => at > now && rows.some((row) => this.#freeAt(row) === at && this.#isClaimable(row, at)),
+    )
     const nextDeadline = ready > 0 ? now : claimable.length > 0 ? Math.min(...claimable) : null
     return { pending: count("pending"), ready, processing: count("processing"), dead: count("dead"), nextDeadline }
   }
@@ -321,7 +343,9 @@ export class Model {
     const now = this.look()
     const expired = this.#of(queue).filter((row) => this.#isExpired(row, now))
     for (const row of expired) this.#kill(row, "expired", now)
-    return expired.length + this.#remove(this.#dead(queue, null).filter((row) => row.purgeAt !== null && row.purgeAt <= now))
+    return (
+      expired.length + this.#remove(this.#dead(queue, null).filter((row) => row.purgeAt !== null && row.purgeAt <= now))
+    )
   }
 
   // §4. A lock. An entry whose deadline has come is free.
@@ -407,7 +431,11 @@ export class Model {
     let missed = 0
     for (; schedule.nextFireAt <= now; schedule.nextFireAt += every) missed += 1
     const { priority, maxAttempts, expires } = schedule.options
-    const options = { ...(priority !== null && { priority }), ...(maxAttempts !== null && { maxAttempts }), ...(expires !== null && { expires }) }
+    const options = {
+      ...(priority !== null && { priority }),
+      ...(maxAttempts !== null && { maxAttempts }),
+      ...(expires !== null && { expires }),
+    }
     return Array.from({ length: Math.min(missed, CATCH_UP_FIRES_MAX) }, () => {
       const lastId = this.lastId
       const { job } = this.#make(lastId + 1, schedule.queue, PLAIN, schedule.payload, options)

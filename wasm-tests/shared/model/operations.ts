@@ -17,7 +17,8 @@ export interface Operation {
 export const some = fc.nat(99)
 export const pick = <T>(list: readonly T[], at: number): T | undefined => list[list.length === 0 ? 0 : at % list.length]
 
-const optional = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined, freq: 2 })
+const optional = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.option(arbitrary, { nil: undefined, freq: 2 })
 export const laneIndex = fc.nat(QUEUES.length)
 const queueIndex = fc.nat(QUEUES.length - 1)
 const worker = fc.constantFrom("a", "b")
@@ -54,34 +55,48 @@ const lane = ({ lanes }: World, at: number): Lane => must(lanes[at])
 /** Recent ids, whichever queue they are in, and one that no job has. */
 const idsOf = ({ model }: World, ats: number[]): number[] => ats.map((at) => Math.max(model.lastId + 1 - (at % 25), 0))
 
-export const enqueue = fc.record({ at: laneIndex, value: payload, options: given }).map(({ at, value, options }): Operation => {
-  let passed: EnqueueOptions
-  return {
-    text: `enqueue into ${at} ${JSON.stringify(options)}`,
-    call: (world, by) => {
-      passed = optionsAt(options, world.model.now)
-      return must(lane(world, at).handles[by]).enqueue(value, passed)
-    },
-    check: (world, id) => world.model.enqueue(id, lane(world, at).name, lane(world, at).stamps, value, passed),
-  }
-})
+export const enqueue = fc
+  .record({ at: laneIndex, value: payload, options: given })
+  .map(({ at, value, options }): Operation => {
+    let passed: EnqueueOptions
+    return {
+      text: `enqueue into ${at} ${JSON.stringify(options)}`,
+      call: (world, by) => {
+        passed = optionsAt(options, world.model.now)
+        return must(lane(world, at).handles[by]).enqueue(value, passed)
+      },
+      check: (world, id) => world.model.enqueue(id, lane(world, at).name, lane(world, at).stamps, value, passed),
+    }
+  })
 
-export const claim = fc.record({ at: queueIndex, workerId: worker, n: fc.integer({ min: 0, max: 4 }), one: fc.boolean() }).map(
-  ({ at, workerId, n, one }): Operation => ({
-    text: `${workerId} claims ${one ? "one" : n} of ${at}`,
-    call: async (world, by) => {
-      const queue = must(lane(world, at).handles[by]) as Queue
-      return one ? queue.claimOne(workerId).then((job) => (job === null ? [] : [job])) : queue.claimBatch(workerId, n)
-    },
-    check: (world, jobs: ClaimedJob[], by) => {
-      const expected = world.model.claim(lane(world, at).name, workerId, one ? 1 : n)
-      same("claimed", jobs.map(plain), expected.map(([, job]) => job))
-      expected.forEach(([claim], each) => world.claims.push({ job: must(jobs[each]), claim, lane: lane(world, at), by }))
-    },
-  }),
+export const claim = fc
+  .record({ at: queueIndex, workerId: worker, n: fc.integer({ min: 0, max: 4 }), one: fc.boolean() })
+  .map(
+    ({ at, workerId, n, one }): Operation => ({
+      text: `${workerId} claims ${one ? "one" : n} of ${at}`,
+      call: async (world, by) => {
+        const queue = must(lane(world, at).handles[by]) as Queue
+        return one ? queue.claimOne(workerId).then((job) => (job === null ? [] : [job])) : queue.claimBatch(workerId, n)
+      },
+      check: (world, jobs: ClaimedJob[], by) => {
+        const expected = world.model.claim(lane(world, at).name, workerId, one ? 1 : n)
+        same(
+          "claimed",
+          jobs.map(plain),
+          expected.map(([, job]) => job),
+        )
+        expected.forEach(([claim], each) =>
+          world.claims.push({ job: must(jobs[each]), claim, lane: lane(world, at), by }),
+        )
+      },
+    }),
+  )
+
+const reason = fc.constantFrom<[unknown, string | null]>(
+  [undefined, null],
+  ["a text", "a text"],
+  [new Error("an error"), "an error"],
 )
-
-const reason = fc.constantFrom<[unknown, string | null]>([undefined, null], ["a text", "a text"], [new Error("an error"), "an error"])
 
 /** Of some claim, most of them recent, many of them lost. */
 const settle = (text: string, settled: (claimed: World["claims"][number]) => Pick<Operation, "call" | "check">) =>
@@ -90,7 +105,10 @@ const settle = (text: string, settled: (claimed: World["claims"][number]) => Pic
     return {
       text: `${text} by claim ${which} from the last`,
       call: async (world, by) => {
-        const recent = world.claims.filter((claimed) => claimed.by === by).slice(-10).reverse()
+        const recent = world.claims
+          .filter((claimed) => claimed.by === by)
+          .slice(-10)
+          .reverse()
         const claimed = pick(recent, which)
         chosen = claimed && settled(claimed)
         return chosen?.call(world, by)
@@ -118,23 +136,29 @@ const heartbeat = fc.constantFrom(-1, 0, 1, 5 * SECOND, 60 * SECOND).chain((exte
   })),
 )
 
-const retry = fc.tuple(reason, optional(fc.constantFrom(-5 * SECOND, 0, 1, 7 * SECOND))).chain(([[error, text], delay]) =>
-  settle(`retry ${delay}`, ({ job, claim, lane }) => ({
-    // Read at once, whatever else is under way: what was drawn.
-    call: (_, by) => Promise.all([job.retry(error, delay), must(lane.handles[by]).get(job.id)]),
-    check: ({ model }, [landed, after]) => {
-      const runAt = delay === undefined ? drawn(model.jitter(claim), after) : model.now + delay
-      same("retry", landed, model.retry(claim, text, runAt))
-      same("after it", plain(after), model.get(lane.name, job.id))
-    },
-  })),
-)
+const retry = fc
+  .tuple(reason, optional(fc.constantFrom(-5 * SECOND, 0, 1, 7 * SECOND)))
+  .chain(([[error, text], delay]) =>
+    settle(`retry ${delay}`, ({ job, claim, lane }) => ({
+      // Read at once, whatever else is under way: what was drawn.
+      call: (_, by) => Promise.all([job.retry(error, delay), must(lane.handles[by]).get(job.id)]),
+      check: ({ model }, [landed, after]) => {
+        const runAt = delay === undefined ? drawn(model.jitter(claim), after) : model.now + delay
+        same("retry", landed, model.retry(claim, text, runAt))
+        same("after it", plain(after), model.get(lane.name, job.id))
+      },
+    })),
+  )
 
 /** What the engine drew, if it may have. */
-export function drawn(range: [low: number, high: number] | null, after: Job | import("alkstore-wasm").Job | null): number {
+export function drawn(
+  range: [low: number, high: number] | null,
+  after: Job | import("alkstore-wasm").Job | null,
+): number {
   if (range === null) return 0
   const runAt = after?.runAt ?? Number.NaN
-  if (!(runAt >= range[0] && runAt <= range[1])) throw new Error(`ready again at ${runAt}, not in ${range.join(" to ")}`)
+  if (!(runAt >= range[0] && runAt <= range[1]))
+    throw new Error(`ready again at ${runAt}, not in ${range.join(" to ")}`)
   return runAt
 }
 
@@ -144,25 +168,34 @@ const byId = (name: "cancel" | "get") =>
     return {
       text: `${name} ${which} of ${at}`,
       call: async (world, by) => must(lane(world, at).handles[by])[name]((id = must(idsOf(world, [which])[0]))),
-      check: (world, answer) => same(name, name === "get" ? plain(answer) : answer, world.model[name](lane(world, at).name, id)),
+      check: (world, answer) =>
+        same(name, name === "get" ? plain(answer) : answer, world.model[name](lane(world, at).name, id)),
     }
   })
 
 const byIds = (name: "ackBatch" | "redrive" | "purge") =>
-  fc.tuple(name === "ackBatch" ? queueIndex : laneIndex, optional(fc.array(some, { maxLength: 8 }))).map(([at, which]): Operation => {
-    let ids: number[] | null
-    return {
-      text: `${name} of ${at} ${which?.join() ?? "all"}`,
-      call: async (world, by) => {
-        ids = which === undefined && name !== "ackBatch" ? null : idsOf(world, which ?? [])
-        return (must(lane(world, at).handles[by]) as Queue)[name](ids as number[])
-      },
-      check: (world, answer) => same(name, answer, world.model[name](lane(world, at).name, ids as number[])),
-    }
-  })
+  fc
+    .tuple(name === "ackBatch" ? queueIndex : laneIndex, optional(fc.array(some, { maxLength: 8 })))
+    .map(([at, which]): Operation => {
+      let ids: number[] | null
+      return {
+        text: `${name} of ${at} ${which?.join() ?? "all"}`,
+        call: async (world, by) => {
+          ids = which === undefined && name !== "ackBatch" ? null : idsOf(world, which ?? [])
+          return (must(lane(world, at).handles[by]) as Queue)[name](ids as number[])
+        },
+        check: (world, answer) => same(name, answer, world.model[name](lane(world, at).name, ids as number[])),
+      }
+    })
 
-const list = fc.tuple(laneIndex, optional(fc.constantFrom("pending", "processing", "dead")), optional(fc.constantFrom(-1, 0, 1, 3)), optional(some)).map(
-  ([at, state, limit, which]): Operation => {
+const list = fc
+  .tuple(
+    laneIndex,
+    optional(fc.constantFrom("pending", "processing", "dead")),
+    optional(fc.constantFrom(-1, 0, 1, 3)),
+    optional(some),
+  )
+  .map(([at, state, limit, which]): Operation => {
     let after: number | undefined
     return {
       text: `list ${at} ${state} ${limit} ${which}`,
@@ -174,33 +207,38 @@ const list = fc.tuple(laneIndex, optional(fc.constantFrom("pending", "processing
         same("list", page.map(plain), world.model.list(lane(world, at).name, state ?? null, limit ?? 100, after ?? 0))
       },
     }
-  },
+  })
+
+const stats = laneIndex.map(
+  (at): Operation => ({
+    text: `stats of ${at}`,
+    call: async (world, by) => must(lane(world, at).handles[by]).stats(),
+    check: (world, answer) => same("stats", answer, world.model.stats(lane(world, at).name)),
+  }),
 )
 
-const stats = laneIndex.map((at): Operation => ({
-  text: `stats of ${at}`,
-  call: async (world, by) => must(lane(world, at).handles[by]).stats(),
-  check: (world, answer) => same("stats", answer, world.model.stats(lane(world, at).name)),
-}))
-
-const sweep = laneIndex.map((at): Operation => ({
-  text: `sweep ${at}`,
-  call: async (world, by) => must(lane(world, at).handles[by]).sweepExpired(),
-  check: (world, answer) => same("sweep", answer, world.model.sweepExpired(lane(world, at).name)),
-}))
+const sweep = laneIndex.map(
+  (at): Operation => ({
+    text: `sweep ${at}`,
+    call: async (world, by) => must(lane(world, at).handles[by]).sweepExpired(),
+    check: (world, answer) => same("sweep", answer, world.model.sweepExpired(lane(world, at).name)),
+  }),
+)
 
 const name = fc.constantFrom("x", "x", "y")
 const owner = fc.constantFrom("a", "b")
 const ttl = fc.constantFrom(1, 5 * SECOND, 30 * SECOND)
 
-const tryLock = fc.tuple(name, owner, ttl).map(([name, owner, ttl]): Operation => ({
-  text: `${owner} takes ${name} for ${ttl}`,
-  call: async ({ stores }, by) => must(stores[by]).tryLock(name, owner, ttl),
-  check: (world, lock, by) => {
-    same("tryLock", lock !== null, world.model.tryLock(name, owner, ttl))
-    if (lock !== null) world.locks.push({ lock, owner, by })
-  },
-}))
+const tryLock = fc.tuple(name, owner, ttl).map(
+  ([name, owner, ttl]): Operation => ({
+    text: `${owner} takes ${name} for ${ttl}`,
+    call: async ({ stores }, by) => must(stores[by]).tryLock(name, owner, ttl),
+    check: (world, lock, by) => {
+      same("tryLock", lock !== null, world.model.tryLock(name, owner, ttl))
+      if (lock !== null) world.locks.push({ lock, owner, by })
+    },
+  }),
+)
 
 const lockCall = (text: string, called: (held: World["locks"][number]) => Pick<Operation, "call" | "check">) =>
   some.map((which): Operation => {
@@ -208,7 +246,13 @@ const lockCall = (text: string, called: (held: World["locks"][number]) => Pick<O
     return {
       text: `${text} lock ${which} from the last`,
       call: async (world, by) => {
-        const held = pick(world.locks.filter((held) => held.by === by).slice(-4).reverse(), which)
+        const held = pick(
+          world.locks
+            .filter((held) => held.by === by)
+            .slice(-4)
+            .reverse(),
+          which,
+        )
         chosen = held && called(held)
         return chosen?.call(world, by)
       },
@@ -240,20 +284,24 @@ const scheduled = fc.record({
   }),
 })
 
-const schedule = scheduled.map(({ name, spec, at, payload, options }): Operation => ({
-  text: `schedule ${name} ${spec} into ${at} ${JSON.stringify(options)}`,
-  call: async ({ stores }, by) => must(stores[by]).schedule(name, spec, must(QUEUES[at]), payload, options),
-  check: ({ model }, answer) => {
-    same("schedule", answer, { name, spec, queue: QUEUES[at], options })
-    model.schedule(name, spec, must(QUEUES[at]), payload, options)
-  },
-}))
+const schedule = scheduled.map(
+  ({ name, spec, at, payload, options }): Operation => ({
+    text: `schedule ${name} ${spec} into ${at} ${JSON.stringify(options)}`,
+    call: async ({ stores }, by) => must(stores[by]).schedule(name, spec, must(QUEUES[at]), payload, options),
+    check: ({ model }, answer) => {
+      same("schedule", answer, { name, spec, queue: QUEUES[at], options })
+      model.schedule(name, spec, must(QUEUES[at]), payload, options)
+    },
+  }),
+)
 
-const unschedule = fc.constantFrom("n", "Z", "é").map((name): Operation => ({
-  text: `unschedule ${name}`,
-  call: async ({ stores }, by) => must(stores[by]).unschedule(name),
-  check: ({ model }, answer) => same("unschedule", answer, model.unschedule(name)),
-}))
+const unschedule = fc.constantFrom("n", "Z", "é").map(
+  (name): Operation => ({
+    text: `unschedule ${name}`,
+    call: async ({ stores }, by) => must(stores[by]).unschedule(name),
+    check: ({ model }, answer) => same("unschedule", answer, model.unschedule(name)),
+  }),
+)
 
 /** Weighted as a busy program would have them. */
 export const operation: fc.Arbitrary<Operation> = fc.oneof(

@@ -37,17 +37,21 @@ export async function play({ storages, waits, runs, commands, command }: Play): 
   const seed = Number(FUZZ_SEED ?? 1)
   const numRuns = Number(FUZZ_RUNS ?? runs)
   const script = fc.commands(commandsFor({ waits }), { maxCommands: commands, size: "max" })
-  const property = fc.asyncProperty(fc.array(stamps, { minLength: 2, maxLength: 2 }), script, async (options, script) => {
-    const world = await start(storages(), options)
-    try {
-      await fc.asyncModelRun(() => ({ model: {}, real: world }), script)
-      await compare(world, 0)
-      await compare(world, 1)
-      if (world.clock.pending > 0) throw new Error(`${world.clock.pending} sleep on`)
-    } finally {
-      for (const store of world.stores) await store.close()
-    }
-  })
+  const property = fc.asyncProperty(
+    fc.array(stamps, { minLength: 2, maxLength: 2 }),
+    script,
+    async (options, script) => {
+      const world = await start(storages(), options)
+      try {
+        await fc.asyncModelRun(() => ({ model: {}, real: world }), script)
+        await compare(world, 0)
+        await compare(world, 1)
+        if (world.clock.pending > 0) throw new Error(`${world.clock.pending} sleep on`)
+      } finally {
+        for (const store of world.stores) await store.close()
+      }
+    },
+  )
   try {
     await fc.assert(property, { seed, numRuns })
   } catch (error) {

@@ -34,11 +34,22 @@ export interface World {
 /** `options` are the stamps of the queues, in which `null` is the default. */
 export async function start(storages: [StorageAdapter, StorageAdapter], options: Partial<Stamps>[]): Promise<World> {
   const clock = new ManualClock(START)
-  const stores = [await open({ clock, seed: 1, storage: storages[0] }), await open({ clock, seed: 2, storage: storages[1] })]
+  const stores = [
+    await open({ clock, seed: 1, storage: storages[0] }),
+    await open({ clock, seed: 2, storage: storages[1] }),
+  ]
   const queues = QUEUES.map((name, at): Lane => {
-    return { name, stamps: { ...PLAIN, ...options[at] }, handles: stores.map((store) => store.queue(name, options[at])) }
+    return {
+      name,
+      stamps: { ...PLAIN, ...options[at] },
+      handles: stores.map((store) => store.queue(name, options[at])),
+    }
   })
-  const outbox = { name: `__alkstore_outbox:${HOOKS}`, stamps: OUTBOX, handles: stores.map((store) => store.outbox(HOOKS)) }
+  const outbox = {
+    name: `__alkstore_outbox:${HOOKS}`,
+    stamps: OUTBOX,
+    handles: stores.map((store) => store.outbox(HOOKS)),
+  }
   return { model: new Model(START), clock, stores, lanes: [...queues, outbox], claims: [], locks: [], runners: 0 }
 }
 
@@ -52,7 +63,8 @@ export function same(what: string, engine: unknown, model: unknown): void {
 }
 
 /** A job of the engine's, with nothing but its fields. */
-export const plain = (job: ClaimedJob | import("alkstore-wasm").Job | null): Job | null => (job === null ? null : (fieldsOf(job) as Job))
+export const plain = (job: ClaimedJob | import("alkstore-wasm").Job | null): Job | null =>
+  job === null ? null : (fieldsOf(job) as Job)
 
 /** Everything there is, as a store sees it. */
 export async function compare(world: World, by: number): Promise<void> {

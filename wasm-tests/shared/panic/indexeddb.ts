@@ -98,7 +98,10 @@ async function stored(): Promise<Stored> {
 
 const OPERATIONS: [what: string, run: (stored: Stored) => Promise<unknown>][] = [
   ["an enqueue", ({ store }) => store.queue("mail").enqueue("more")],
-  ["an enqueue of what lies apart", ({ store }) => store.queue("mail").enqueue(new Map([["more", new Uint8Array(10)]]))],
+  [
+    "an enqueue of what lies apart",
+    ({ store }) => store.queue("mail").enqueue(new Map([["more", new Uint8Array(10)]])),
+  ],
   ["a claim", ({ store }) => store.queue("mail").claimOne("w")],
   ["an acknowledgement", ({ job }) => job.ack()],
   ["a retry", ({ job }) => job.retry("a reason")],
@@ -108,10 +111,14 @@ const OPERATIONS: [what: string, run: (stored: Stored) => Promise<unknown>][] = 
   ["a registration", ({ store }) => store.schedule("weekly", "@every 7d", "night", "another")],
   ["a leader's turn", ({ store }) => store.runSchedules()],
   ["a delivery's claim", ({ store }) => store.outbox("hooks").runOnce("w", () => {})],
-  ["a commit", ({ store }) => store.transaction(async (tx) => {
-    await tx.enqueue("mail", "one")
-    await tx.outboxEnqueue("hooks", "two")
-  })],
+  [
+    "a commit",
+    ({ store }) =>
+      store.transaction(async (tx) => {
+        await tx.enqueue("mail", "one")
+        await tx.outboxEnqueue("hooks", "two")
+      }),
+  ],
 ]
 
 /** Strikes at the first call of one of the methods, once it has been made. Whether it has. */
@@ -172,7 +179,9 @@ describe("a panic in the middle of a transaction of the database's", () => {
     const world = await stored()
     const before = await contents(world.name)
     const hasStruck = strikeAfter(await striker(), IDBTransaction.prototype, "commit")
-    const calls = ["first", "second", "third"].map((payload) => failureOf(() => world.store.queue("more").enqueue(payload)))
+    const calls = ["first", "second", "third"].map((payload) =>
+      failureOf(() => world.store.queue("more").enqueue(payload)),
+    )
     expect(await Promise.all(calls)).toMatchObject([PANICKED, PANICKED, PANICKED])
     expect(hasStruck()).toBe(true)
     // The first had a transaction of its own, the others were to share the next.
@@ -190,7 +199,9 @@ describe("a panic in the middle of a transaction of the database's", () => {
     const store = await opened(world.storage, world.clock)
     expect((await store.queue("night").list()).map((job) => job.payload)).toEqual(["a job"])
     expect(await store.schedules()).toMatchObject([{ nextFireAt: START + 2 * DAY }])
-    expect(await failureOf(() => store.runSchedules()), "its lease is left to lapse").toMatchObject({ code: "LeadershipLost" })
+    expect(await failureOf(() => store.runSchedules()), "its lease is left to lapse").toMatchObject({
+      code: "LeadershipLost",
+    })
     world.clock.at += 10 * SECOND
     const stop = new AbortController()
     const leading = store.runSchedules(stop.signal)
@@ -240,7 +251,8 @@ describe("a panic in a transaction of the app's own", () => {
     return { db, clock, storage, store: await opened(storage, clock) }
   }
 
-  const notes = async (db: IDBDatabase): Promise<unknown[]> => (await contents(db.name, "notes")).map(([, note]) => note as unknown)
+  const notes = async (db: IDBDatabase): Promise<unknown[]> =>
+    (await contents(db.name, "notes")).map(([, note]) => note as unknown)
 
   test("before the job is written leaves the app its transaction, without a job", async () => {
     const { db, clock, storage, store } = await startApp()

@@ -64,8 +64,16 @@ describe("a panic", () => {
       const others = kind === "ManualClock" ? Reflect.ownKeys(calls) : ["durability", "persist"]
       for (const name of Reflect.ownKeys(calls).filter((name) => !others.includes(name))) {
         const { call, args } = (calls as Record<PropertyKey, Call>)[name]!
-        const on = kind === "Transaction" ? { ...world, store: { transaction: (run: (tx: unknown) => unknown) => run(transaction) } } : world
-        const failure = await failureOf(() => call(on as typeof world, args.map(({ good }) => good)))
+        const on =
+          kind === "Transaction"
+            ? { ...world, store: { transaction: (run: (tx: unknown) => unknown) => run(transaction) } }
+            : world
+        const failure = await failureOf(() =>
+          call(
+            on as typeof world,
+            args.map(({ good }) => good),
+          ),
+        )
         expect(failure, `${kind}.${String(name)}`).toMatchObject(PANICKED)
         expect(failure).toBeInstanceOf(AlkstoreError)
       }
@@ -113,10 +121,14 @@ describe("a panic in the middle of", () => {
     ["a wait", (store) => store.queue("mail").wait()],
     ["a delivery's claim", (store) => store.outbox("hooks").runOnce("w", () => {})],
     ["a staged enqueue", (store) => store.transaction((tx) => tx.enqueue("mail", 1))],
-    ["a commit", (store, _, arm) => store.transaction(async (tx) => {
-      await tx.enqueue("mail", 1)
-      arm()
-    })],
+    [
+      "a commit",
+      (store, _, arm) =>
+        store.transaction(async (tx) => {
+          await tx.enqueue("mail", 1)
+          arm()
+        }),
+    ],
   ]
 
   test.each(OPERATIONS)("%s rejects it", async (_, run) => {
@@ -138,7 +150,13 @@ describe("a panic in the middle of", () => {
   test("a leader's later turn rejects the run, and a standby's", async () => {
     const clock = new StruckClock()
     let wake: () => void = () => {}
-    const store = await open({ clock: { now: () => clock.now(), sleep: (_, signal) => Promise.race([clock.sleep(0, signal), new Promise<void>((resolve) => void (wake = resolve))]) } })
+    const store = await open({
+      clock: {
+        now: () => clock.now(),
+        sleep: (_, signal) =>
+          Promise.race([clock.sleep(0, signal), new Promise<void>((resolve) => void (wake = resolve))]),
+      },
+    })
     const running = failureOf(() => store.runSchedules())
     await store.schedules()
     clock.strike = await striker()
@@ -188,14 +206,51 @@ describe("a panic inside code of the caller's", () => {
   })
 
   test.each<[what: string, run: (store: Store, strike: () => unknown) => unknown]>([
-    ["a payload's getter", (store, strike) => store.queue("mail").enqueue({ get bite() { return strike() } })],
-    ["an option's getter", (store, strike) => store.queue("mail", { get maxAttempts() { return strike() as undefined } })],
-    ["an error's toString", async (store, strike) => {
-      await store.queue("mail").enqueue(1)
-      return must(await store.queue("mail").claimOne("w")).fail({ toString: () => String(strike()) })
-    }],
-    ["a signal's getter", (store, strike) => store.queue("mail").wait({ get aborted() { return strike() !== undefined }, addEventListener() {}, removeEventListener() {} } as unknown as AbortSignal)],
-    ["a signal's addEventListener", (store, strike) => store.runSchedules({ aborted: false, addEventListener: strike, removeEventListener() {} } as unknown as AbortSignal)],
+    [
+      "a payload's getter",
+      (store, strike) =>
+        store.queue("mail").enqueue({
+          get bite() {
+            return strike()
+          },
+        }),
+    ],
+    [
+      "an option's getter",
+      (store, strike) =>
+        store.queue("mail", {
+          get maxAttempts() {
+            return strike() as undefined
+          },
+        }),
+    ],
+    [
+      "an error's toString",
+      async (store, strike) => {
+        await store.queue("mail").enqueue(1)
+        return must(await store.queue("mail").claimOne("w")).fail({ toString: () => String(strike()) })
+      },
+    ],
+    [
+      "a signal's getter",
+      (store, strike) =>
+        store.queue("mail").wait({
+          get aborted() {
+            return strike() !== undefined
+          },
+          addEventListener() {},
+          removeEventListener() {},
+        } as unknown as AbortSignal),
+    ],
+    [
+      "a signal's addEventListener",
+      (store, strike) =>
+        store.runSchedules({
+          aborted: false,
+          addEventListener: strike,
+          removeEventListener() {},
+        } as unknown as AbortSignal),
+    ],
   ])("%s: the call says so", async (_, run) => {
     const store = await open()
     const strike = await striker()
