@@ -341,9 +341,12 @@ fn of_queue<P>(mut rows: Vec<Row<P>>, queue: &Name) -> Vec<Row<P>> {
     rows
 }
 
-/// Inserts into a sorted list. Few are inserted into many: a sort would cost more, in bytes above all.
+/// Inserts into a sorted list what is not in it: two sections may give one job, if it is damaged. Few are inserted into
+/// many: a sort would cost more, in bytes above all.
 fn insert<P>(rows: &mut Vec<Row<P>>, row: Row<P>, key: fn(&Job) -> Sort) {
     let new = key(&row.job);
     let at = rows.partition_point(|other| key(&other.job) < new);
-    rows.insert(at, row);
+    if rows.get(at).is_none_or(|other| other.job.id != row.job.id) {
+        rows.insert(at, row);
+    }
 }

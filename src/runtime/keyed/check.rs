@@ -33,7 +33,7 @@ pub(super) fn check<P>(reads: &[Read], answers: &[Answer<P>]) -> Result<(), Erro
 #[inline(never)]
 fn is_asked_for(job: &Job, read: &Read, from: &mut Sort) -> bool {
     let (section, asked) = match read {
-        Read::Index { queue, section, .. } => (*section, job.queue == *queue),
+        Read::Index { queue, section, .. } => (*section, job.queue == *queue && may_lie_in(*section, job)),
         Read::Job(id) => (Section::Pending, job.id == *id),
         _ => (Section::Pending, true),
     };
@@ -41,6 +41,12 @@ fn is_asked_for(job: &Job, read: &Read, from: &mut Sort) -> bool {
     let asked = asked && at >= *from;
     *from = beyond(at);
     asked
+}
+
+/// Whether a job is in the state of a section that is of one.
+fn may_lie_in(section: Section, job: &Job) -> bool {
+    let is_of_a_state = matches!(section, Section::Pending | Section::Processing | Section::Dead);
+    !is_of_a_state || section == Section::of_state(job.state)
 }
 
 /// Where a job lies in a section.
