@@ -156,16 +156,40 @@ describe("a damaged row is Storage", () => {
   })
 })
 
+/** Entries of the index that are not job 6's own, and what comes across them. */
+const DISPLACED: [how: string, entries: unknown[], call: Call][] = [
+  ["of another queue", [["chores", "o", 0, 0, 6]], ({ chores }) => chores.claimBatch("w", 10)],
+  ["of another queue's page", [["chores", "p", 0, 0, 6]], ({ chores }) => chores.list()],
+  ["of another state", [["mail", "t", 0, 0, 6]], ({ mail }) => mail.redrive()],
+  ["behind others", [["mail", "o", 9, 0, 6]], ({ mail }) => mail.claimBatch("w", 10)],
+  ["twice", [["mail", "o", 0, 0, 6], ["mail", "o", 0, 1, 6]], ({ mail }) => mail.claimBatch("w", 10)]
+]
+
+test.each(DISPLACED)("a job whose entries are not its own is nobody's, and can be cancelled: %s", async (_, k, call) => {
+  const loaded = await load(changed(6, (row) => ({ ...row, k })))
+  await expectRefused(loaded, { call }, /^a stored row is damaged \(6\): not what this engine writes$/)
+  await expectOthersWork(loaded)
+  expect(await loaded.mail.cancel(6)).toBe(true)
+  await call(loaded)
+})
+
+test("a job under the key of another is neither", async () => {
+  const loaded = await load(changed(6, column(1, 7)))
+  const calls: Record<string, Call> = { get: ({ mail }) => mail.get(6), cancel: ({ mail }) => mail.cancel(6) }
+  await expectRefused(loaded, calls, /^a stored row is damaged \(7\): not what this engine writes$/)
+  expect(await loaded.mail.cancel(7)).toBe(true)
+})
+
 /** What each column of a job's row may hold: a number, text, or either or nothing. */
 const COLUMNS = "nnttnnnnnnnNTNNnnNTNN".split("")
 
 test.each(COLUMNS.map((kind, at): [at: number, kind: string] => [at, kind]))(
   "a job's column %i of kind %s takes nothing else",
   async (at, kind) => {
-    const values: unknown[] = [undefined, null, "x", 5, NaN, true, {}, [], new Date(5), 1n]
+    const values: unknown[] = [undefined, null, "x", 5, NaN, 1.5, 2 ** 53, true, {}, [], new Date(5), 1n]
     const isRight = (value: unknown): boolean => {
       if (value === null) return kind === kind.toUpperCase()
-      return kind.toLowerCase() === (Number.isFinite(value) ? "n" : typeof value === "string" ? "t" : "")
+      return kind.toLowerCase() === (Number.isSafeInteger(value) ? "n" : typeof value === "string" ? "t" : "")
     }
     for (const value of values.filter((one) => !isRight(one))) {
       const loaded = await load(changed(6, column(at, value)))
