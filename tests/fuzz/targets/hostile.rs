@@ -97,7 +97,7 @@ impl Transaction {
         if answers.is_empty() {
             return Ok(());
         }
-        let at = line.which(1, answers.len());
+        let at = line.which(1, answers.len().min(reads.len()));
         let instead = |read: Read| async { Ok::<_, Error>(self.inner.read(&[read]).await?.pop().unwrap()) };
         match (line.verb, &mut answers[at], &reads[at]) {
             ('!', ..) => return Err(failed("the disk is on fire")),
