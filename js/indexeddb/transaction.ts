@@ -54,10 +54,10 @@ export abstract class RowTransaction implements KeyedTransaction {
   insert(id: number, k: Key[], v: unknown[], payload: unknown): void {
     if (isInline(payload)) {
       this.#inline.set(id, payload)
-      this.#put(id, { k, v, p: payload })
+      this.#add(id, { k, v, p: payload })
     } else {
       this.#put(payloadKey(id), { p: payload })
-      this.#put(id, { k, v })
+      this.#add(id, { k, v })
     }
   }
 
@@ -76,6 +76,11 @@ export abstract class RowTransaction implements KeyedTransaction {
 
   delete(key: Key): void {
     this.#write(() => this.store.delete(key))
+  }
+
+  /** Fails the transaction if there is a row: a damaged header must not cost another job. */
+  #add(key: Key, row: Partial<Row>): void {
+    this.#write(() => this.store.add(row, key))
   }
 
   #put(key: Key, row: Partial<Row>): void {

@@ -66,7 +66,7 @@ test.each([0, FULL])("opening and the first enqueue read one row, with %i jobs s
     ["transaction", "alkstore"], // asks for the stores' names, and for no row
     ["transaction", "alkstore"],
     ["get", ["m"]],
-    ["put", id],
+    ["add", id],
     ["put", ["m"]]
   ])
 })
