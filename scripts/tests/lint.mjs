@@ -5,6 +5,8 @@ import { WASM_TARGET } from "../setup.mjs"
 import { bin, check, nodeTests, sum } from "./suite.mjs"
 import { wasmTestTargets } from "./wasm.mjs"
 
+const FUZZ = "tools/fuzz/Cargo.toml"
+
 export async function lint({ skip }) {
   const clippy = ["clippy", "--locked", "--target-dir", "target", "--all-features"]
   const deny = ["--", "-D", "warnings"]
@@ -12,6 +14,7 @@ export async function lint({ skip }) {
   const wasmTests = (await wasmTestTargets()).flatMap(({ name }) => ["--test", name])
   return sum([
     await check("cargo fmt", "cargo", ["fmt", "--check"]),
+    await check("cargo fmt of the fuzz targets", "cargo", ["fmt", "--check", "--manifest-path", FUZZ]),
     await check("TypeScript and type tests", process.execPath, [bin("typescript", "bin/tsc"), "-p", "tsconfig.json"]),
     await check("clippy", "cargo", [...clippy, "--all-targets", ...deny]),
     await check("clippy for wasm32", "cargo", [...clippy, "--target", WASM_TARGET, "--lib", ...wasmTests, ...deny]),

@@ -93,6 +93,9 @@ impl Transaction {
         matches!(&found[..], [Answer::Jobs(jobs)] if !jobs.is_empty())
     }
 
+    /// `!` fails; `+` answers once more, `-` less often, `#` with a number, `?` with a payload; `v` turns the rows round,
+    /// `z` cuts them off, `2` doubles them, `k` takes their payloads, `j <column> <value>` changes them; `*` gives other
+    /// rows; `H`, `L` and `S` change the header, locks and schedules.
     async fn lie(&self, line: &Line, reads: &[Read], answers: &mut Vec<Answer<u64>>) -> Result<(), Error> {
         if answers.is_empty() {
             return Ok(());
