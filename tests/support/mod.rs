@@ -5,12 +5,14 @@
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 mod executor;
+mod rows;
 mod storage;
 mod table;
 mod timetable;
 mod world;
 
 pub use executor::{Executor, Task, now, turn};
+pub use rows::{Before, Rows};
 pub use storage::{TestStore, is_keyed};
 pub use table::Table;
 pub use timetable::Timetable;

@@ -2,46 +2,14 @@
 //! durability. Transactions take turns; each works on a copy that its commit puts in place.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use alkstore::core::index::{Section, Sort, job_entries, schedule_entries};
-use alkstore::core::{Error, Job, JobId, LockRow, Name, ScheduleRow, StoreError, Topic};
-use alkstore::runtime::{Answer, Header, Keyed, KeyedTransaction, Read, Row, Write};
+use alkstore::core::index::Section;
+use alkstore::core::{Error, JobId, StoreError, Topic};
+use alkstore::runtime::{Answer, Keyed, KeyedTransaction, Read, Write};
 
 use super::executor::turn;
-
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
-    Job(JobId),
-    Schedule(Name),
-}
-
-#[derive(Clone)]
-struct Rows<P> {
-    header: Option<Header>,
-    jobs: BTreeMap<JobId, (Rc<Job>, P)>,
-    locks: BTreeMap<Name, LockRow>,
-    schedules: BTreeMap<Name, Rc<ScheduleRow<P>>>,
-    index: BTreeSet<Entry>,
-    /// Each row's entries.
-    entries: BTreeMap<Key, Vec<Entry>>,
-}
-
-type Entry = (Name, Section, Sort, Key);
-
-impl<P> Default for Rows<P> {
-    fn default() -> Self {
-        Self {
-            header: None,
-            jobs: BTreeMap::new(),
-            locks: BTreeMap::new(),
-            schedules: BTreeMap::new(),
-            index: BTreeSet::new(),
-            entries: BTreeMap::new(),
-        }
-    }
-}
+use super::rows::Rows;
 
 /// The storage; clones share it, each as a context of its own.
 pub struct Table<P> {
@@ -103,7 +71,7 @@ impl<P> Table<P> {
 
     /// How many entries the index has in a section.
     pub fn entries(&self, section: Section) -> usize {
-        self.inner.rows.borrow().index.iter().filter(|(_, of, ..)| *of == section).count()
+        self.inner.rows.borrow().entries(section)
     }
 }
 
@@ -163,7 +131,7 @@ impl<P: Clone> KeyedTransaction for Transaction<P> {
             Write::Update(job, _) => assert!(self.known.borrow().contains(&job.id), "job {} was never read", job.id),
             _ => {}
         }
-        self.rows.borrow_mut().as_mut().unwrap().write(write);
+        let _ = self.rows.borrow_mut().as_mut().unwrap().write(write);
     }
 
     async fn commit(self) -> Result<(), Error> {
@@ -184,109 +152,6 @@ impl<P> Drop for Transaction<P> {
     fn drop(&mut self) {
         if self.rows.take().is_some() {
             self.table.inner.busy.set(false);
-        }
-    }
-}
-
-impl<P: Clone> Rows<P> {
-    fn read(&self, read: Read) -> Answer<P> {
-        match read {
-            Read::Header => Answer::Header(self.header.unwrap_or_default()),
-            Read::Job(id) => Answer::Jobs(self.job(id).into_iter().collect()),
-            Read::Payload(id) => Answer::Payload(self.jobs.get(&id).map(|(_, payload)| payload.clone())),
-            Read::Jobs(after, limit) => {
-                let ids = self.jobs.range(after + 1..).map(|(id, _)| *id);
-                Answer::Jobs(ids.take(limit).filter_map(|id| self.job(id)).collect())
-            }
-            Read::Index { queue, section, from, to, limit } => {
-                let keys = self.range(&queue, section, from, to).take(limit);
-                if matches!(section, Section::Boundary | Section::Previous) {
-                    Answer::Schedules(keys.filter_map(|key| self.schedule(key)).collect())
-                } else {
-                    Answer::Jobs(
-                        keys.filter_map(|key| if let Key::Job(id) = key { self.job(*id) } else { None }).collect(),
-                    )
-                }
-            }
-            Read::Count { queue, section, to } => {
-                Answer::Count(self.range(&queue, section, alkstore::core::index::FIRST, to).count())
-            }
-            Read::Lock(name) => {
-                Answer::Locks(self.locks.get(&name).map(|lock| (name, lock.clone())).into_iter().collect())
-            }
-            Read::Locks => Answer::Locks(self.locks.iter().map(|(name, lock)| (name.clone(), lock.clone())).collect()),
-            Read::Schedule(name) => Answer::Schedules(self.schedules.get(&name).cloned().into_iter().collect()),
-            // By name backwards: no storage promises an order.
-            Read::Schedules => Answer::Schedules(self.schedules.values().rev().cloned().collect()),
-        }
-    }
-
-    fn range(&self, queue: &Name, section: Section, from: Sort, to: Sort) -> impl Iterator<Item = &Key> {
-        let first = (queue.clone(), section, from, Key::Job(0));
-        let mine = self.index.range(first..).take_while({
-            let queue = queue.clone();
-            move |(name, of, sort, _)| *name == queue && *of == section && *sort <= to
-        });
-        mine.map(|(_, _, _, key)| key)
-    }
-
-    /// Payloads of odd ids are kept apart, so that both ways are seen.
-    fn job(&self, id: JobId) -> Option<Row<P>> {
-        let (job, payload) = self.jobs.get(&id)?;
-        let payload = id.is_multiple_of(2).then(|| payload.clone());
-        Some(Row { job: Rc::clone(job), payload })
-    }
-
-    fn schedule(&self, key: &Key) -> Option<Rc<ScheduleRow<P>>> {
-        if let Key::Schedule(name) = key { self.schedules.get(name).cloned() } else { None }
-    }
-
-    fn write(&mut self, write: Write<P>) {
-        match write {
-            Write::Header(header) => self.header = Some(header),
-            Write::Insert(job, payload, now) => {
-                let old = self.jobs.insert(job.id, (Rc::clone(&job), payload));
-                assert!(old.is_none(), "job {} was there already", job.id);
-                self.index_job(&job, now);
-            }
-            Write::Update(job, now) => {
-                self.forget(&Key::Job(job.id));
-                // One that is gone is none of the writer's any more.
-                self.jobs.get_mut(&job.id).expect("the row").0 = Rc::clone(&job);
-                self.index_job(&job, now);
-            }
-            Write::Remove(id) => {
-                self.forget(&Key::Job(id));
-                self.jobs.remove(&id);
-            }
-            Write::PutLock(name, lock) => drop(self.locks.insert(name, lock)),
-            Write::RemoveLock(name) => drop(self.locks.remove(&name)),
-            Write::PutSchedule(row) => {
-                let key = Key::Schedule(row.name.clone());
-                self.forget(&key);
-                let queue = alkstore::core::index::schedules_queue();
-                schedule_entries(&row, |section, sort| self.enter((queue.clone(), section, sort, key.clone())));
-                self.schedules.insert(row.name.clone(), row);
-            }
-            Write::RemoveSchedule(name) => {
-                self.forget(&Key::Schedule(name.clone()));
-                self.schedules.remove(&name);
-            }
-        }
-    }
-
-    fn index_job(&mut self, job: &Job, now: alkstore::core::Timestamp) {
-        job_entries(job, now, |section, sort| self.enter((job.queue.clone(), section, sort, Key::Job(job.id))));
-    }
-
-    fn enter(&mut self, entry: Entry) {
-        self.entries.entry(entry.3.clone()).or_default().push(entry.clone());
-        self.index.insert(entry);
-    }
-
-    fn forget(&mut self, key: &Key) {
-        for entry in self.entries.remove(key).unwrap_or_default() {
-            self.index.remove(&entry);
         }
     }
 }
