@@ -23,6 +23,8 @@ mod spy;
 mod truth;
 mod weather;
 
+// The part that it shares with the other native tests.
+#[allow(dead_code)]
 #[path = "../support/rows.rs"]
 mod support;
 

@@ -51,6 +51,13 @@ pub enum Before<P> {
 /// The entries that a row had.
 pub struct Entries(Vec<Entry>);
 
+impl<P> Rows<P> {
+    /// How many entries the index has in a section.
+    pub fn entries(&self, section: Section) -> usize {
+        self.index.iter().filter(|(_, of, ..)| *of == section).count()
+    }
+}
+
 impl<P: Clone> Rows<P> {
     pub fn read(&self, read: Read) -> Answer<P> {
         match read {
@@ -80,11 +87,6 @@ impl<P: Clone> Rows<P> {
             // By name backwards: no storage promises an order.
             Read::Schedules => Answer::Schedules(self.schedules.values().rev().cloned().collect()),
         }
-    }
-
-    /// How many entries the index has in a section.
-    pub fn entries(&self, section: Section) -> usize {
-        self.index.iter().filter(|(_, of, ..)| *of == section).count()
     }
 
     fn range(&self, queue: &Name, section: Section, from: Sort, to: Sort) -> impl Iterator<Item = &Key> {
