@@ -3,12 +3,13 @@
 use std::rc::Rc;
 
 use alkstore::core::Topic;
+use alkstore::core::queue::enqueue::EnqueueOptions;
 use alkstore::runtime::{Engine, StopToken, Store};
 
 use crate::device::World;
 use crate::disk;
 use crate::load::{self, Role, Tab};
-use crate::sim::Sim;
+use crate::sim::{Label, Sim};
 use crate::spy::Watched;
 use crate::weather::{MINUTE, SECOND};
 
@@ -27,11 +28,13 @@ struct Context {
     store: Option<Opened>,
     life: u64,
     frozen: bool,
+    busy_until: i64,
 }
 
 impl Contexts {
-    pub fn is_frozen(&self, context: usize) -> bool {
-        self.all.get(context).is_some_and(|context| context.frozen)
+    /// Whether nothing of it runs at a true time.
+    pub fn is_still(&self, context: usize, now: i64) -> bool {
+        self.all.get(context).is_some_and(|context| context.frozen || now <= context.busy_until)
     }
 
     /// A schedule runner starts, which this stops.
@@ -54,7 +57,7 @@ impl Sim {
 /// Opens every context, with the roles that the seed gives it.
 pub fn open_all(sim: &Sim) {
     let roles = load::roles(&sim.dice, sim.weather.contexts);
-    let closed = |roles| Context { roles, store: None, life: 0, frozen: false };
+    let closed = |roles| Context { roles, store: None, life: 0, frozen: false, busy_until: -1 };
     sim.contexts.borrow_mut().all = roles.into_iter().map(closed).collect();
     for context in 0..sim.weather.contexts {
         open(sim, context);
@@ -130,6 +133,13 @@ pub fn freeze(sim: &Sim, context: usize, span: i64) {
     });
 }
 
+/// Something of the app's own keeps it from going on, if only while others do.
+pub fn is_busy(sim: &Sim, context: usize, span: i64) {
+    let until = sim.now() + span;
+    sim.contexts.borrow_mut().all[context].busy_until = until;
+    sim.at(until + 1, |_| {});
+}
+
 /// All freeze together: the device sleeps.
 fn fall_asleep_now_and_then(sim: &Sim) {
     let mean = sim.weather.suspends;
@@ -151,18 +161,19 @@ fn fall_asleep_now_and_then(sim: &Sim) {
 pub fn recover(sim: &Sim) {
     for context in 0..sim.weather.contexts {
         sim.contexts.borrow_mut().all[context].frozen = false;
-        if sim.contexts.borrow().store(context).is_none() {
-            open(sim, context);
+        let store = sim.contexts.borrow().store(context);
+        match store {
+            None => open(sim, context),
+            Some(store) if store.is_closed() => reload(sim, context),
+            Some(_) => {}
         }
     }
 }
 
-/// All are opened again, and look afresh.
-pub fn reload(sim: &Sim) {
-    for context in 0..sim.weather.contexts {
-        end(sim, context);
-        open(sim, context);
-    }
+/// A context is opened again, and looks afresh.
+pub fn reload(sim: &Sim, context: usize) {
+    end(sim, context);
+    open(sim, context);
 }
 
 /// Tells the other contexts of a commit, a little later; without a channel nobody hears of it.
@@ -189,4 +200,16 @@ pub fn stop_runners(sim: &Sim) {
 pub fn first(sim: &Sim) -> Rc<Tab> {
     let store = sim.contexts.borrow().store(0).expect("it is open");
     Rc::new(Tab::new(sim, 0, store))
+}
+
+/// One of the contexts makes a job, ready at once, a little later.
+pub fn produce_one(sim: &Sim, later: i64) {
+    let context = sim.dice.roll(0, sim.weather.contexts as i64 - 1) as usize;
+    let store = sim.contexts.borrow().store(context).expect("it is open");
+    let tab = Tab::new(sim, context, store);
+    sim.spawn(context, Label::Other, async move {
+        tab.sim.pass(later).await;
+        let queue = tab.any().clone();
+        let _ = tab.enqueue(&queue, tab.sim.serial(), EnqueueOptions::default()).await;
+    });
 }

@@ -153,6 +153,10 @@ impl Connection {
         } else {
             sim.dice.roll(0, weather.latency)
         };
+        if sim.dice.chance(weather.busy) {
+            let at = sim.dice.roll(0, span);
+            sim.after(at, move |sim| context::is_busy(sim, context, sim.dice.pick(&[0, 5, 100])));
+        }
         if sim.strikes(weather.crash) {
             sim.after(sim.dice.roll(0, span), move |sim| context::crash(sim, context));
         }

@@ -97,6 +97,10 @@ pub fn leader(
     if let Some(row) = entry.filter(|row| row.owner != *owner) {
         counts.push((if is_mine(&row.owner) { "lease taken again" } else { "lease taken over" }, 1));
     }
+    if !fires {
+        // A lease alone: who goes to sleep on that with something due is late.
+        return Ok(false);
+    }
     let due = rows.turn(owner, now);
     for row in rows.schedules.values() {
         let fired = |delta: &Delta| delta.payloads.values().filter(|payload| **payload == row.payload).count();

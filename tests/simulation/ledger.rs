@@ -23,6 +23,8 @@ const RENEW_EVERY: i64 = 2_000;
 #[derive(Default)]
 pub struct Ledger {
     pub truth: Truth,
+    /// How many turns of leaders have been committed.
+    pub turns: u64,
     staged: BTreeMap<JobId, Staged>,
     lives: BTreeMap<usize, Life>,
     serial: u64,
@@ -42,9 +44,9 @@ struct Life {
     /// The owners that schedule runners lead under.
     runners: Vec<String>,
     /// When there is something to do for the worker of a queue, seen from when it looked.
-    looks: BTreeMap<Name, (Timestamp, Option<Timestamp>)>,
+    looks: BTreeMap<Name, Seen>,
     /// The next boundary, seen from the runner's last turn.
-    turn: Option<(Timestamp, Option<Timestamp>)>,
+    turn: Option<Seen>,
     /// Whether another was seen to lead.
     refused: bool,
     /// Whether an operation has failed.
@@ -61,6 +63,15 @@ enum Fate {
     Failed,
     /// It is committed, and the engine does not know.
     Lost,
+}
+
+/// What a loop saw before it went to sleep.
+#[derive(Clone, Copy)]
+enum Seen {
+    /// From that instant: when there is something to do.
+    Due(Timestamp, Option<Timestamp>),
+    /// Nothing: the storage failed.
+    Nothing,
 }
 
 /// A script of a transaction.
@@ -88,6 +99,8 @@ struct Decided {
     set_back: Option<Duration>,
     /// The jobs that a script has written.
     written: Vec<JobId>,
+    /// Whether it took the lease of the schedules, or renewed it.
+    leads: bool,
     counts: Vec<(&'static str, u64)>,
 }
 
@@ -230,8 +243,15 @@ impl Ledger {
     pub fn ends(&mut self, context: usize, is_failed: bool) {
         let life = self.life(context);
         life.failed |= is_failed;
-        life.open = None;
+        let members = life.open.take().map(|open| open.members).unwrap_or_default();
         if is_failed {
+            for member in members {
+                match member {
+                    Member::Look(queue) => drop(life.looks.insert(queue, Seen::Nothing)),
+                    Member::Leader => life.turn = Some(Seen::Nothing),
+                    _ => {}
+                }
+            }
             let under_way = life.fates.values_mut().filter(|fate| matches!(fate, Fate::UnderWay));
             under_way.for_each(|fate| *fate = Fate::Failed);
         }
@@ -282,10 +302,11 @@ impl Ledger {
     /// A transaction is committed: from now on what it decided is true.
     pub fn committed(&mut self, sim: &Sim, sealed: Sealed, rows: &Rows<u64>, is_lost: bool) -> Result<(), Violation> {
         let Sealed { context, life, decided } = sealed;
-        let Decided { rows: truth, answers, staged, set_back, written, counts } = decided;
+        let Decided { rows: truth, answers, staged, set_back, written, leads, counts } = decided;
         let same = judge::same_rows(&truth, rows, set_back.is_some(), &written);
         self.truth = truth;
         self.staged.extend(staged);
+        self.turns += u64::from(leads);
         counts.into_iter().for_each(|(what, times)| sim.count_many(what, times));
         if set_back.is_some() {
             sim.count("correction committed");
@@ -311,7 +332,14 @@ impl Ledger {
             Label::Runner => (life.turn, Some(RENEW_EVERY)),
             Label::Other => return Ok(()),
         };
-        let due = seen.and_then(|(looked, due)| due.map(|due| due.since(looked).as_millis().max(0)));
+        let due = match seen {
+            Some(Seen::Due(looked, due)) => due.map(|due| due.since(looked).as_millis().max(0)),
+            Some(Seen::Nothing) => {
+                let how = format!("{label:?} could not look, and sleeps for {} ms", span.as_millis());
+                return Err(Violation::new(Invariant::FailureNeverLooksEmpty, how));
+            }
+            None => None,
+        };
         let limit = [due, longest].into_iter().flatten().min().unwrap_or(i64::MAX);
         if span.as_millis() <= limit {
             return Ok(());
@@ -343,7 +371,7 @@ impl Life {
         let Open { members, decided } = self.open.as_mut().expect("a transaction");
         let delta = Delta::of(changes);
         decided.written.extend(delta.jobs.keys());
-        let Decided { rows, answers, counts, .. } = decided;
+        let Decided { rows, answers, counts, leads: has_led, .. } = decided;
         let first_id = rows.meta.next_id;
         let mut given = 0;
         match &members[at] {
@@ -351,7 +379,7 @@ impl Life {
                 let due = rows.deadline(queue, now);
                 sim.note(|| format!("  {}: looks at {queue}, {now:?}: {due:?}", sim.name(context)));
                 judge::deadline(queue, deadline, due)?;
-                self.looks.insert(queue.clone(), (now, due));
+                self.looks.insert(queue.clone(), Seen::Due(now, due));
             }
             Member::Leader => {
                 given = delta.payloads.len() as u64;
@@ -361,7 +389,8 @@ impl Life {
                 rows.apply(delta);
                 // Who does not lead waits for the lease, whatever is due.
                 let boundary = rows.schedules.values().map(|row| row.next_fire_at).filter(|_| leads).min();
-                self.turn = Some((now, boundary));
+                self.turn = Some(Seen::Due(now, boundary));
+                *has_led = leads;
             }
             Member::Call(id, operation) => {
                 let jittered =

@@ -32,6 +32,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use invariant::Violation;
 use run::Run;
 
 const SEEDS: u64 = 2_000;
@@ -41,7 +42,7 @@ fn from_environment(name: &str) -> Option<u64> {
 }
 
 /// Runs seeds on all cores, each on one thread; what they met, all together, or the lowest that failed.
-fn run_seeds(from: u64, count: u64) -> Result<BTreeMap<&'static str, u64>, u64> {
+fn run_seeds(from: u64, count: u64, wanted: Option<&str>) -> Result<BTreeMap<&'static str, u64>, u64> {
     let (next, failed, met) = (AtomicU64::new(from), AtomicU64::new(u64::MAX), Mutex::new(BTreeMap::new()));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
@@ -53,7 +54,8 @@ fn run_seeds(from: u64, count: u64) -> Result<BTreeMap<&'static str, u64>, u64> 
                         break;
                     }
                     let Run { violation, counts, .. } = run::run(seed, false);
-                    if violation.is_some() {
+                    let is_wanted = |found: Violation| wanted.is_none_or(|name| found.invariant.to_string() == name);
+                    if violation.is_some_and(is_wanted) {
                         failed.fetch_min(seed, Ordering::Relaxed);
                     }
                     let mut met = met.lock().unwrap();
@@ -74,7 +76,8 @@ fn run_seeds(from: u64, count: u64) -> Result<BTreeMap<&'static str, u64>, u64> 
 fn no_seed_breaks_an_invariant() {
     let from = from_environment("SIMULATION_FROM").unwrap_or(0);
     let count = from_environment("SIMULATION_SEEDS").unwrap_or(SEEDS);
-    match run_seeds(from, count) {
+    let wanted = std::env::var("SIMULATION_WANTED").ok();
+    match run_seeds(from, count, wanted.as_deref()) {
         Ok(met) => println!("{met:#?}"),
         Err(seed) => panic!("{}", run::report(seed)),
     }

@@ -48,10 +48,11 @@ const fn ms(ms: i64) -> Duration {
 async fn again_and_again(tab: &Rc<Tab>, act: impl AsyncFn(&Rc<Tab>) -> Result<(), Error>) {
     let sim = &tab.sim;
     loop {
-        sim.pass(sim.dice.pick(&[0, 10, 200, 2 * SECOND, 10 * SECOND, 30 * SECOND])).await;
+        sim.pass(sim.weather.pace * sim.dice.pick(&[0, 10, 200, 2 * SECOND, 10 * SECOND, 30 * SECOND])).await;
         if sim.is_calm() || tab.store.is_closed() {
             return;
         }
+        let _acts = sim.acts();
         let _ = act(tab).await;
     }
 }
@@ -86,7 +87,7 @@ async fn produce(tab: &Rc<Tab>) -> Result<(), Error> {
         if let Ok(id) = tab.stage(&transaction, queue, options(tab)).await {
             staged.push(id);
         }
-        sim.pass(dice.pick(&[0, 0, 300, 10 * SECOND])).await;
+        sim.pass(if sim.is_calm() { 0 } else { dice.pick(&[0, 0, 300, 10 * SECOND]) }).await;
     }
     if staged.is_empty() || dice.percent(20) {
         sim.count("transaction rolled back");
@@ -226,7 +227,7 @@ async fn run_schedules(tab: &Rc<Tab>, standby: bool) {
         if tab.store.is_closed() {
             return;
         }
-        sim.pass(dice.pick(&[0, SECOND, 5 * SECOND])).await;
+        sim.pass(dice.pick(&[0, 5 * SECOND, 15 * SECOND])).await;
     }
 }
 
@@ -293,7 +294,7 @@ async fn look(tab: &Rc<Tab>) -> Result<(), Error> {
 /// Closes the store, once: what is under way ends, and the context is gone.
 async fn close(tab: &Rc<Tab>) {
     let (sim, context) = (&tab.sim, tab.context);
-    sim.pass(sim.dice.roll(0, 10 * MINUTE)).await;
+    sim.pass(sim.dice.roll(0, MINUTE)).await;
     if sim.is_calm() || !sim.strikes(sim.weather.closes * 400) {
         return;
     }

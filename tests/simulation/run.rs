@@ -13,12 +13,19 @@ use crate::truth::{free_at, leader_lock};
 use crate::weather::{MINUTE, SECOND};
 use crate::{context, device, roles};
 
-/// How long a vanished leader's lease, a standby's look for it, and a new leader's first turn take, skews included.
-const LEADS_WITHIN: i64 = 50 * SECOND;
+/// How long a vanished leader's lease and a standby's look for it take: 12 s, and later by as much as the clock stepped
+/// back without that being a correction, and as the new leader's is behind.
+const LEADS_WITHIN: i64 = 12 * SECOND + MINUTE + 30 * SECOND + 8 * SECOND;
 
 /// How long it may take after the last deadline until everything is delivered: a worker that sleeps looks at the clock
 /// once a minute.
 const DRAINS_WITHIN: i64 = 5 * MINUTE;
+
+/// How long a worker needs that waits, to hear of a job and to be done with it.
+const HEARS_WITHIN: i64 = 10 * SECOND;
+
+/// How often it is tried whether everybody hears.
+const ROUNDS: usize = 5;
 
 /// So many steps after the last fault are more than anything needs.
 const STEPS_MAX: u64 = 60_000;
@@ -67,6 +74,14 @@ fn play(sim: &Sim) {
     context::recover(sim);
     lead(sim);
     drain(sim);
+    if sim.weather.channel {
+        hear(sim);
+    }
+    let held = sim.ledger.borrow().truth.locks.get(&leader_lock()).map(|row| row.expires_at.as_millis());
+    // A runner that was reloaded leaves its lease to lapse.
+    if sim.all_is_heard() && held.is_some_and(|until| until > sim.device.reading(sim.now(), sim.weather.apart)) {
+        sim.violated(Invariant::Drains, || "nobody runs schedules any more, and the lease is held".into());
+    }
 }
 
 /// Step by step, until `is_over` or something is violated.
@@ -83,16 +98,16 @@ fn go_on(sim: &Sim, is_over: impl Fn(&Sim) -> bool) {
 
 /// Somebody leads soon, and what is due has fired.
 fn lead(sim: &Sim) {
-    let until = sim.now() + LEADS_WITHIN;
-    go_on(sim, |sim| sim.now() >= until);
-    let ledger = sim.ledger.borrow();
-    let now = sim.device.reading(sim.now(), 0);
-    let is_led =
-        ledger.truth.locks.get(&leader_lock()).is_some_and(|row| row.expires_at.as_millis() > now - LEADS_WITHIN);
-    let late = ledger.truth.schedules.values().find(|row| row.next_fire_at.as_millis() < now - LEADS_WITHIN);
-    if sim.violation().is_none() && (!is_led || late.is_some()) {
-        let how = format!("nobody leads {LEADS_WITHIN} ms after the last fault: {:?}, {late:?}", ledger.truth.locks);
-        drop(ledger);
+    let (until, before) = (sim.now() + LEADS_WITHIN, sim.ledger.borrow().turns);
+    let late = |sim: &Sim| {
+        let latest = sim.device.reading(sim.now(), -sim.weather.apart) - 5 * SECOND;
+        sim.ledger.borrow().truth.schedules.values().any(|row| row.next_fire_at.as_millis() < latest)
+    };
+    let is_led = |sim: &Sim| sim.ledger.borrow().turns > before && !late(sim);
+    go_on(sim, |sim| sim.now() >= until || (is_led(sim) && !sim.somebody_acts()));
+    if sim.violation().is_none() && !is_led(sim) {
+        let truth = &sim.ledger.borrow().truth;
+        let how = format!("nothing fires {LEADS_WITHIN} ms later: {:?}, {:?}", truth.locks, truth.schedules);
         sim.violated(Invariant::Drains, || how);
     }
 }
@@ -112,23 +127,46 @@ fn drain(sim: &Sim) {
     go_on(sim, |_| tidy.get());
     if !sim.all_is_heard() {
         sim.note(|| "somebody was not told of a commit: all look afresh".into());
-        context::reload(sim);
+        (0..sim.weather.contexts).for_each(|context| context::reload(sim, context));
     }
     sim.spawn(0, Label::Other, roles::sweep_up(context::first(sim)));
-    let now = sim.device.reading(sim.now(), 0);
-    let last = live(sim).iter().map(|job| free_at(job).as_millis() - now).max().unwrap_or(0).clamp(0, 2 * roles::FAR);
-    let until = sim.now() + last + DRAINS_WITHIN;
-    sim.note(|| format!("everything is to drain until {until} ms"));
-    go_on(sim, |sim| sim.now() >= until || live(sim).is_empty());
-    let left = live(sim);
-    if let Some(job) = left.first() {
-        let now = sim.device.reading(sim.now(), 0);
-        sim.violated(Invariant::Drains, || format!("{} jobs are left at {now}, such as {job:?}", left.len()));
+    let since = reading(sim);
+    go_on(sim, |sim| live(sim).is_empty() || overdue(sim, since, DRAINS_WITHIN).is_some());
+    if let Some(job) = overdue(sim, since, DRAINS_WITHIN) {
+        sim.violated(Invariant::Drains, || format!("{job:?} is left at {}", reading(sim)));
     }
+}
+
+fn reading(sim: &Sim) -> i64 {
+    sim.device.reading(sim.now(), 0)
+}
+
+/// A job that could have been handed out since `since` for longer than `within`.
+fn overdue(sim: &Sim, since: i64, within: i64) -> Option<Rc<Job>> {
+    let latest = reading(sim) - within;
+    live(sim).into_iter().find(|job| free_at(job).as_millis().max(since) < latest)
 }
 
 fn live(sim: &Sim) -> Vec<Rc<Job>> {
     let ledger = sim.ledger.borrow();
     let jobs = ledger.truth.jobs.values().map(|(job, _)| Rc::clone(job));
     jobs.filter(|job| job.state != State::Dead).collect()
+}
+
+/// While all is well, whoever waits hears of a job, wherever it was made, and takes it at once.
+fn hear(sim: &Sim) {
+    // What is ready for the one is not yet for another, whose clock is behind.
+    let within = HEARS_WITHIN + sim.weather.apart + sim.weather.grain + 30 * sim.weather.latency;
+    for _ in 0..ROUNDS {
+        let (since, made) = (reading(sim), sim.now() + SECOND + 2 * sim.weather.latency);
+        for _ in 0..sim.dice.roll(1, 3) {
+            context::produce_one(sim, sim.dice.roll(0, 40));
+        }
+        let is_due = |job: &Rc<Job>| free_at(job).as_millis() <= reading(sim);
+        let is_over = |sim: &Sim| sim.now() >= made && !live(sim).iter().any(is_due);
+        go_on(sim, |sim| is_over(sim) || overdue(sim, since, within).is_some());
+        if let Some(job) = overdue(sim, since, within) {
+            sim.violated(Invariant::Drains, || format!("nobody has heard of {job:?}"));
+        }
+    }
 }

@@ -18,7 +18,7 @@ use crate::ledger::Ledger;
 use crate::weather::Weather;
 
 /// How many of the last steps a failing seed prints.
-const TRACE_LINES: usize = 800000;
+const TRACE_LINES: usize = 80;
 
 type Event = Box<dyn FnOnce(&Sim)>;
 type Work = Pin<Box<dyn Future<Output = ()>>>;
@@ -60,6 +60,8 @@ pub struct Inner {
     steps: Cell<u64>,
     calm: Cell<bool>,
     draining: Cell<bool>,
+    /// Held by whoever is at something that ends with the last fault.
+    acts: Rc<()>,
     /// Whether a commit happened of which nobody was told.
     unheard: Cell<bool>,
     counts: RefCell<BTreeMap<&'static str, u64>>,
@@ -98,6 +100,7 @@ impl Sim {
             steps: Cell::new(0),
             calm: Cell::new(false),
             draining: Cell::new(false),
+            acts: Rc::new(()),
             unheard: Cell::new(!weather.channel),
             counts: RefCell::default(),
             trace: traced.then(RefCell::default),
@@ -182,7 +185,8 @@ impl Sim {
         let tasks = self.tasks.borrow();
         let contexts = self.contexts.borrow();
         ready.retain(|id| tasks.contains_key(id));
-        let able: Vec<usize> = (0..ready.len()).filter(|at| !contexts.is_frozen(tasks[&ready[*at]].context)).collect();
+        let able: Vec<usize> =
+            (0..ready.len()).filter(|at| !contexts.is_still(tasks[&ready[*at]].context, self.now())).collect();
         match able.len() {
             0 => None,
             1 => Some(ready.remove(able[0])),
@@ -228,6 +232,15 @@ impl Sim {
 
     pub fn is_draining(&self) -> bool {
         self.draining.get()
+    }
+
+    /// Somebody is at something, until what this gives is dropped.
+    pub fn acts(&self) -> Rc<()> {
+        Rc::clone(&self.acts)
+    }
+
+    pub fn somebody_acts(&self) -> bool {
+        Rc::strong_count(&self.acts) > 1
     }
 
     /// Something is committed, and those who could be told are not.

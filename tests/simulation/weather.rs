@@ -21,13 +21,17 @@ pub struct Weather {
     pub outage: i64,
     pub crash: i64,
     pub freeze: i64,
+    /// A context is busy with something else for a moment.
+    pub busy: i64,
     /// How long the storage takes, in milliseconds, at the most; now and then it takes seconds.
     pub latency: i64,
     pub slow: i64,
     /// How far the readings of two contexts are apart, in milliseconds, at the most.
     pub apart: i64,
     pub drift_ppm: i64,
-    /// Clocks show multiples of this.
+    /// How many times longer those at work rest than they would.
+    pub pace: i64,
+    /// Clocks show multiples of this: browsers that guard against fingerprinting show 100 ms.
     pub grain: i64,
     /// The mean time between two steps of the clock; 0 is never.
     pub clock_steps: i64,
@@ -56,13 +60,15 @@ impl Weather {
             outage: dice.pick(&[0, 0, 10, 40]),
             crash: dice.pick(&[0, 10, 40, 150]),
             freeze: dice.pick(&[0, 10, 40, 150]),
+            busy: dice.pick(&[0, 300, 2_000]),
             latency: dice.pick(&[0, 2, 20, 300]),
             slow: dice.pick(&[0, 0, 30, 150]),
             apart: dice.pick(&[0, 0, 2 * SECOND, 30 * SECOND]),
             drift_ppm: dice.pick(&[0, -200, 200]),
-            grain: dice.pick(&[1, 1, 100, SECOND]),
-            clock_steps: dice.pick(&[0, MINUTE, 5 * MINUTE]),
-            suspends: dice.pick(&[0, 0, 10 * MINUTE]),
+            pace: dice.pick(&[1, 1, 5]),
+            grain: dice.pick(&[1, 1, 20, 100]),
+            clock_steps: dice.pick(&[0, 20 * SECOND, MINUTE, 5 * MINUTE]),
+            suspends: dice.pick(&[0, 0, 2 * MINUTE]),
             late_timer: dice.pick(&[0, 100, 1_000]),
             channel: dice.percent(75),
             gives_up: dice.pick(&[0, 0, 100, 500]),
