@@ -49,6 +49,11 @@ impl Contexts {
 }
 
 impl Sim {
+    /// Whether nothing of any context runs.
+    pub fn is_asleep(&self) -> bool {
+        self.contexts.borrow().all.iter().all(|context| context.frozen || context.store.is_none())
+    }
+
     pub fn name(&self, context: usize) -> String {
         format!("tab {context}")
     }
@@ -153,7 +158,7 @@ fn fall_asleep_now_and_then(sim: &Sim) {
         sim.count("device asleep");
         let span = sim.dice.roll(MINUTE, 600 * MINUTE);
         (0..sim.weather.contexts).for_each(|context| freeze(sim, context, span));
-        fall_asleep_now_and_then(sim);
+        sim.after(span, fall_asleep_now_and_then);
     });
 }
 

@@ -48,6 +48,9 @@ pub fn set_the_clock_now_and_then(sim: &Sim) {
         if sim.is_calm() {
             return;
         }
+        if sim.is_asleep() {
+            return set_the_clock_now_and_then(sim);
+        }
         let dice = &sim.dice;
         let by = match dice.roll(1, 8) {
             1 | 2 => dice.roll(1, 6) * HOUR,

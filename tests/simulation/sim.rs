@@ -58,6 +58,7 @@ pub struct Inner {
     running: Cell<Option<(usize, Label)>>,
     serial: Cell<u64>,
     steps: Cell<u64>,
+    turns: Cell<u64>,
     calm: Cell<bool>,
     draining: Cell<bool>,
     /// Held by whoever is at something that ends with the last fault.
@@ -98,6 +99,7 @@ impl Sim {
             running: Cell::new(None),
             serial: Cell::new(0),
             steps: Cell::new(0),
+            turns: Cell::new(0),
             calm: Cell::new(false),
             draining: Cell::new(false),
             acts: Rc::new(()),
@@ -117,6 +119,11 @@ impl Sim {
 
     pub fn steps(&self) -> u64 {
         self.steps.get()
+    }
+
+    /// How often a task went on.
+    pub fn turns(&self) -> u64 {
+        self.turns.get()
     }
 
     /// A number that was not used before.
@@ -170,6 +177,7 @@ impl Sim {
     pub fn step(&self) -> bool {
         self.steps.set(self.steps() + 1);
         if let Some(id) = self.pick() {
+            self.turns.set(self.turns() + 1);
             self.poll(id);
             return true;
         }

@@ -11,8 +11,8 @@ pub const DAY: i64 = 24 * HOUR;
 /// What may go wrong at an operation of the storage happens so many times in ten thousand.
 pub struct Weather {
     pub contexts: usize,
-    /// Steps until the last fault.
-    pub steps: u64,
+    /// How often a task goes on until the last fault.
+    pub turns: u64,
     pub begin_fails: i64,
     pub read_fails: i64,
     pub commit_fails: i64,
@@ -52,7 +52,7 @@ impl Weather {
         let seldom = |dice: &Dice| dice.pick(&[0, 0, 20, 100, 400]);
         Self {
             contexts: dice.roll(2, 4) as usize,
-            steps: dice.roll(400, 1_400) as u64,
+            turns: dice.roll(300, 1_000) as u64,
             begin_fails: seldom(dice),
             read_fails: seldom(dice),
             commit_fails: seldom(dice),
