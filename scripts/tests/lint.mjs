@@ -16,7 +16,7 @@ export async function lint({ skip }) {
     await check("cargo fmt", "cargo", ["fmt", "--check"]),
     await check("cargo fmt of the fuzz targets", "cargo", ["fmt", "--check", "--manifest-path", FUZZ]),
     await check("TypeScript and type tests", process.execPath, [bin("typescript", "bin/tsc"), "-p", "tsconfig.json"]),
-    await check("clippy", "cargo", [...clippy, "--all-targets", ...deny]),
+    await check("clippy", "cargo", [...clippy, "--all-targets", "--test", "simulation", ...deny]),
     await check("clippy for wasm32", "cargo", [...clippy, "--target", WASM_TARGET, "--lib", ...wasmTests, ...deny]),
     await check("cargo doc", "cargo", doc, { RUSTDOCFLAGS: "-D warnings" }),
     await nodeTests("dependencies", ["scripts/tests/dependencies.test.mjs"]),

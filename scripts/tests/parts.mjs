@@ -5,12 +5,14 @@ import { join } from "node:path"
 import { browser as findBrowser, browserNames } from "../browsers.mjs"
 import { root } from "../lib/run.mjs"
 import { lint } from "./lint.mjs"
+import { simulation } from "./simulation.mjs"
 import { cargoTests, jest, nodeTests, sum, vitest } from "./suite.mjs"
 import { wasm } from "./wasm.mjs"
 
 export const parts = {
   lint,
   core,
+  simulation,
   wasm,
   node,
   "fake-timers": fakeTimers,

@@ -27,11 +27,13 @@ export function check(title, command, args, env) {
 
 /** Cargo's test harness, and the runner of wasm tests: one result line for each test binary. */
 export function cargoTests(title, args, env) {
-  const count = (output) => {
-    const lines = output.matchAll(/test result: .*?(\d+) passed; (\d+) failed/g)
-    return sum(Array.from(lines, ([, passed, failed]) => result(passed, failed)))
-  }
-  return suite(title, "cargo", ["test", "--locked", "--target-dir", "target", ...args], { count, env })
+  return suite(title, "cargo", ["test", "--locked", "--target-dir", "target", ...args], { count: countCargo, env })
+}
+
+/** What a test binary of cargo's, or several, say at their ends. */
+export function countCargo(output) {
+  const lines = output.matchAll(/test result: .*?(\d+) passed; (\d+) failed/g)
+  return sum(Array.from(lines, ([, passed, failed]) => result(passed, failed)))
 }
 
 /** Vitest, with the tests of `config`. */

@@ -234,7 +234,7 @@ impl Transaction {
 impl KeyedTransaction for Transaction {
     type Payload = u64;
 
-    async fn read(&self, reads: Vec<Read>) -> Result<Vec<Answer<u64>>, Error> {
+    async fn read(&self, reads: &[Read]) -> Result<Vec<Answer<u64>>, Error> {
         let Connection { sim, context } = &self.connection;
         self.under_way().await?;
         sim.pass(self.connection.takes()).await;
@@ -244,7 +244,7 @@ impl KeyedTransaction for Transaction {
         }
         sim.ledger.borrow_mut().answered(*context);
         let mut disk = sim.disk.borrow_mut();
-        let answers: Vec<Answer<u64>> = reads.into_iter().map(|read| disk.rows.read(read)).collect();
+        let answers: Vec<Answer<u64>> = reads.iter().map(|read| disk.rows.read(read.clone())).collect();
         let known = &mut disk.transactions.get_mut(&self.id).expect("it is open").known;
         for answer in &answers {
             if let Answer::Jobs(rows) = answer {

@@ -60,7 +60,7 @@ pub fn report(seed: u64) -> String {
     };
     format!(
         "the last steps of seed {seed}:\n{}\n\nseed {seed} breaks \"{invariant}\": {how}\n\n\
-         to replay it: SIMULATION_FROM={seed} SIMULATION_SEEDS=1 cargo test --test simulation no_seed\n",
+         to replay it: SIMULATION_FROM={seed} SIMULATION_SEEDS=1 cargo test --test simulation no_seed",
         last_steps.join("\n")
     )
 }

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use alkstore::core::index::Section;
-use alkstore::core::{Error, JobId, StoreError, Topic};
+use alkstore::core::{Error, Job, JobId, StoreError, Topic};
 use alkstore::runtime::{Answer, Keyed, KeyedTransaction, Read, Write};
 
 use super::executor::turn;
