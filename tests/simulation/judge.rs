@@ -5,9 +5,10 @@ use std::rc::Rc;
 use alkstore::core::{Duration, JobId, Name, ScheduleOptions, ScheduleRow, State, Timestamp};
 
 use crate::invariant::{Invariant, Violation};
+use crate::job::is_leased;
 use crate::operation::{Answer, Operation};
 use crate::support::Rows;
-use crate::truth::{Delta, Truth, is_leased, leader_lock};
+use crate::truth::{Delta, Truth, leader_lock};
 
 /// How many missed boundaries of a schedule a tick makes up for.
 const CATCH_UP: usize = 64;

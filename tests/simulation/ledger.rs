@@ -9,11 +9,11 @@ use alkstore::core::clock::Meta;
 use alkstore::core::{Change, Duration, Error, JobId, Name, Scope, Timestamp};
 
 use crate::invariant::{Invariant, Violation};
-use crate::judge;
 use crate::operation::{Answer, Operation};
 use crate::sim::{Label, Sim};
 use crate::support::Rows;
 use crate::truth::{Delta, Staged, Truth, leader_lock};
+use crate::{job, judge};
 
 type CallId = u64;
 
@@ -400,7 +400,7 @@ impl Life {
                 judge::operation(rows, operation, now, &delta, &due)?;
                 judge::count(rows, operation, now, &answer, counts);
                 if let Operation::Stage { queue, stamps, options, payload } = operation {
-                    let job = crate::truth::draft(first_id, queue, *stamps, options, now).into();
+                    let job = job::draft(first_id, queue, *stamps, options, now).into();
                     let staged = Staged { job, payload: *payload, moved_back: rows.meta.moved_back };
                     decided.staged.push((first_id, staged));
                 }

@@ -14,6 +14,7 @@ mod device;
 mod dice;
 mod disk;
 mod invariant;
+mod job;
 mod judge;
 mod ledger;
 mod load;

@@ -8,8 +8,9 @@ use std::rc::Rc;
 use alkstore::core::{Job, State};
 
 use crate::invariant::{Invariant, Violation};
+use crate::job::free_at;
 use crate::sim::{Label, Sim};
-use crate::truth::{free_at, leader_lock};
+use crate::truth::leader_lock;
 use crate::weather::{MINUTE, SECOND};
 use crate::{context, device, roles};
 

@@ -7,10 +7,9 @@ use alkstore::core::clock::Meta;
 use alkstore::core::index::schedules_queue;
 use alkstore::core::queue::QUEUE_STAMPS;
 use alkstore::core::queue::enqueue::EnqueueOptions;
-use alkstore::core::{
-    Change, Claim, Duration, Job, JobId, LockRow, Name, ScheduleRow, Stamps, State, Tally, Timestamp,
-};
+use alkstore::core::{Change, Claim, Duration, Job, JobId, LockRow, Name, ScheduleRow, State, Tally, Timestamp};
 
+use crate::job::{dead, draft, free_at, in_jitter, is_due, is_leased, moved, waiting};
 use crate::operation::{Answer, Operation};
 use crate::weather::{HOUR, MINUTE, SECOND};
 
@@ -392,87 +391,6 @@ fn put_all<V>(map: &mut BTreeMap<Name, V>, delta: BTreeMap<Name, Option<V>>) {
             None => drop(map.remove(&name)),
         }
     }
-}
-
-/// A new job.
-pub fn draft(id: JobId, queue: &Name, stamps: Stamps, options: &EnqueueOptions, now: Timestamp) -> Job {
-    Job {
-        id,
-        queue: queue.clone(),
-        state: State::Pending,
-        priority: options.priority.unwrap_or(0),
-        run_at: options.delay.map_or(options.run_at.unwrap_or(now), |delay| now.plus(delay)),
-        run_at_absolute: options.delay.is_none() && options.run_at.is_some(),
-        attempts: 0,
-        stamps: Stamps { max_attempts: options.max_attempts.unwrap_or(stamps.max_attempts), ..stamps },
-        worker_id: None,
-        claimed_at: None,
-        claim_expires_at: None,
-        claims: 0,
-        created_at: now,
-        expires_at: options.expires.map(|expires| now.plus(expires)),
-        last_error: None,
-        died_at: None,
-        purge_at: None,
-    }
-}
-
-/// When nobody's delay or lease stands in the way any more.
-pub fn free_at(job: &Job) -> Timestamp {
-    match job.claim_expires_at {
-        Some(end) if job.state == State::Processing => end.plus(span(1)),
-        _ => job.run_at,
-    }
-}
-
-/// Would be claimable, if attempts were no matter.
-pub fn is_due(job: &Job, now: Timestamp) -> bool {
-    job.state != State::Dead && job.expires_at.is_none_or(|end| end > now) && free_at(job) <= now
-}
-
-pub fn is_leased(job: &Job, now: Timestamp) -> bool {
-    job.state == State::Processing && job.claim_expires_at.is_some_and(|end| end >= now)
-}
-
-fn moved(job: &Job, step: Duration) -> Job {
-    let back = |at: Option<Timestamp>| at.map(|at| at.minus(step));
-    Job {
-        run_at: if job.run_at_absolute { job.run_at } else { job.run_at.minus(step) },
-        claim_expires_at: back(job.claim_expires_at),
-        expires_at: back(job.expires_at),
-        purge_at: back(job.purge_at),
-        ..job.clone()
-    }
-}
-
-fn waiting(job: &Job, run_at: Timestamp) -> Job {
-    Job {
-        state: State::Pending,
-        run_at,
-        run_at_absolute: false,
-        worker_id: None,
-        claimed_at: None,
-        claim_expires_at: None,
-        ..job.clone()
-    }
-}
-
-fn dead(job: &Job, error: &str, now: Timestamp) -> Job {
-    Job {
-        state: State::Dead,
-        worker_id: None,
-        claim_expires_at: None,
-        last_error: Some(error.into()),
-        died_at: Some(now),
-        purge_at: job.stamps.dead_letter_retention.map(|retention| now.plus(retention)),
-        ..job.clone()
-    }
-}
-
-/// Equal jitter: half of the exponential is certain, half is drawn.
-fn in_jitter(job: &Job, now: Timestamp, run_at: Timestamp) -> bool {
-    let cap = (job.stamps.backoff_base.as_millis() << (job.attempts - 1).min(20)).min(HOUR);
-    (cap / 2..=cap).contains(&run_at.since(now).as_millis())
 }
 
 fn lock(owner: &str, expires_at: Timestamp) -> LockRow {
