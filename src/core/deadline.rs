@@ -32,3 +32,29 @@ impl Deadline {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_due_is_now_and_what_never_comes_is_idle() {
+        let at = Timestamp::from_millis;
+        for (due, deadline, wait_ms) in [
+            (None, Deadline::Idle, None),
+            (Some(999), Deadline::Now, Some(0)),
+            (Some(1000), Deadline::Now, Some(0)),
+            (Some(1001), Deadline::At(at(1001)), Some(1)),
+        ] {
+            let found = Deadline::from_instant(due.map(at), at(1000));
+            assert_eq!(found, deadline, "due at {due:?}");
+            assert_eq!(found.wait(at(1000)).map(Duration::as_millis), wait_ms, "due at {due:?}");
+        }
+    }
+
+    #[test]
+    fn a_deadline_that_has_passed_meanwhile_is_not_waited_for() {
+        let at = Timestamp::from_millis;
+        assert_eq!(Deadline::At(at(1000)).wait(at(1001)), Some(Duration::ZERO));
+    }
+}

@@ -40,6 +40,19 @@ mod tests {
     }
 
     #[test]
+    fn the_stream_is_splitmix64_as_published() {
+        let published = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+            4_593_380_528_125_082_431,
+            16_408_922_859_458_223_821,
+        ];
+        let mut entropy = Entropy::new(1_234_567);
+        assert_eq!(published.map(|_| entropy.bits()), published);
+    }
+
+    #[test]
     fn one_seed_gives_one_stream() {
         let (mut a, mut b) = (Entropy::new(7), Entropy::new(7));
         assert!((0..100).all(|_| a.bits() == b.bits()));

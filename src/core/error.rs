@@ -104,3 +104,15 @@ impl fmt::Debug for StoreError {
         f.debug_struct("StoreError").field("message", &self.message).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_storage_said_shows_in_a_debug_print_and_what_lies_underneath_needs_none() {
+        let cause: Rc<dyn Any> = Rc::new("of any type");
+        let error = StoreError { message: "the disk is full".into(), cause: Some(cause) };
+        assert_eq!(format!("{error:?}"), r#"StoreError { message: "the disk is full", .. }"#);
+    }
+}

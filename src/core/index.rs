@@ -138,3 +138,51 @@ pub fn crossed(job: &Job, place: Place, now: Timestamp) -> Option<Timestamp> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::queue::QUEUE_STAMPS;
+    use crate::core::queue::enqueue::EnqueueOptions;
+    use crate::core::time::Duration;
+
+    #[test]
+    fn a_place_rests_on_the_ready_time_or_the_expiry_that_has_passed() {
+        let (at, after) = (Timestamp::from_millis, Duration::from_millis);
+        let now = at(10_000);
+        for (delay, expires, passed) in [
+            (0, None, Some(0)),
+            (9_000, None, Some(9_000)),
+            (11_000, None, None),
+            (0, Some(10_000), Some(10_000)),
+            (20_000, Some(15_000), None), // will have expired before anyone could claim it
+            (20_000, Some(10_000), Some(10_000)),
+        ] {
+            let (delay, expires) = (Some(after(delay)), expires.map(after));
+            let options = EnqueueOptions { delay, expires, ..Default::default() };
+            let job = options.draft(1, Name::internal("mail"), QUEUE_STAMPS, at(0));
+            assert_eq!(crossed(&job, job.place(now), now), passed.map(at), "{options:?}");
+        }
+    }
+
+    #[test]
+    fn the_names_of_sections_are_stored_and_never_change() {
+        for (section, stored) in [
+            (Section::Ready, "o"),
+            (Section::Delayed, "d"),
+            (Section::Waiting, "w"),
+            (Section::Leased, "l"),
+            (Section::Spent, "x"),
+            (Section::Expiring, "e"),
+            (Section::Expired, "z"),
+            (Section::Pending, "p"),
+            (Section::Processing, "r"),
+            (Section::Dead, "t"),
+            (Section::Aging, "a"),
+            (Section::Boundary, "f"),
+            (Section::Previous, "b"),
+        ] {
+            assert_eq!(section.as_str(), stored, "{section:?}");
+        }
+    }
+}

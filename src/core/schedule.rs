@@ -306,4 +306,23 @@ mod tests {
             assert_eq!(tick(at(next), interval, at(now)), (fires, at(then)), "due at {next}, now {now}");
         }
     }
+
+    #[test]
+    fn a_schedule_wants_a_tick_exactly_if_one_would_change_it() {
+        let at = Timestamp::from_millis;
+        for next_fire_at in 2_990..=4_010 {
+            let row = ScheduleRow {
+                name: Name::internal("report"),
+                spec: "@every 1s".into(),
+                interval: Duration::from_secs(1),
+                queue: Name::internal("mail"),
+                payload: (),
+                options: ScheduleOptions::default(),
+                next_fire_at: at(next_fire_at),
+            };
+            let unchanged = (0, row.next_fire_at);
+            let ticked = tick(row.next_fire_at, row.interval, at(3_000));
+            assert_eq!(row.wants_tick(at(3_000)), ticked != unchanged, "due at {next_fire_at}");
+        }
+    }
 }

@@ -164,3 +164,28 @@ impl<P> View<P> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::schedule::ScheduleOptions;
+    use crate::core::time::Duration;
+
+    #[test]
+    fn schedules_are_handed_over_in_name_order_each_once() {
+        let mut view = View::default();
+        for name in ["b", "\u{10000}", "a", "b", "\u{ff5e}", "a"] {
+            view.add_schedule(&Rc::new(ScheduleRow {
+                name: Name::internal(name),
+                spec: "@every 1s".into(),
+                interval: Duration::from_secs(1),
+                queue: Name::internal("mail"),
+                payload: (),
+                options: ScheduleOptions::default(),
+                next_fire_at: Timestamp::default(),
+            }));
+        }
+        let names: Vec<&str> = view.schedules.iter().map(|row| &*row.name).collect();
+        assert_eq!(names, ["a", "b", "\u{ff5e}", "\u{10000}"], "by code points, not by UTF-16");
+    }
+}

@@ -173,6 +173,17 @@ fn several_corrections_add_up() {
 }
 
 #[test]
+fn a_correction_right_after_another_is_noticed_too() {
+    Timetable::new().rows(
+        "
+        10h | mail.enqueue a delay=10s      | 1
+        5h  | mail.get 1 run_at             | 18010s
+        0   | mail.get 1 run_at             | 10s
+        ",
+    );
+}
+
+#[test]
 fn a_correction_is_noticed_by_whatever_comes_first() {
     for first in [
         "mail.claim w",
@@ -264,6 +275,32 @@ fn small_steps_back_keep_ready_delayed_and_expired_apart() {
         50s     | mail.heartbeat 1#1 5s       | true
         20s     | mail.heartbeat 2#1 5s       | true
         25001ms | mail.claim w                | 2#2
+        ",
+    );
+}
+
+#[test]
+fn a_small_step_back_takes_a_ready_time_back_that_had_come() {
+    Timetable::new().rows(
+        "
+        0      | mail.enqueue a delay=10s   | 1
+        10s    | mail.stats                 | 1 1 0 0 10s
+        9999ms | mail.stats                 | 1 0 0 0 10s
+        9999ms | mail.claim w               | -
+        10s    | mail.claim w               | 1#1
+        ",
+    );
+}
+
+#[test]
+fn a_small_step_back_takes_an_expiry_back_that_had_come() {
+    Timetable::new().rows(
+        "
+        0      | mail.enqueue a expires=10s   | 1
+        10s    | mail.stats                   | 1 0 0 0 -
+        9999ms | mail.stats                   | 1 1 0 0 9999ms
+        10s    | mail.claim w                 | -
+        9999ms | mail.claim w                 | 1#1
         ",
     );
 }

@@ -1,8 +1,9 @@
 //! Schedules: registering, and what a tick fires.
 
-use alkstore::core::Error;
+use alkstore::core::time::MILLIS_MAX;
+use alkstore::core::{Error, Timestamp};
 
-use crate::support::{Timetable, World, now};
+use crate::support::{START, Timetable, World, now, secs};
 
 #[test]
 fn the_grammar_is_exact() {
@@ -72,6 +73,15 @@ fn a_fired_job_is_ready_now_with_the_schedules_options_and_payload() {
 }
 
 #[test]
+fn a_first_boundary_may_lie_at_the_end_of_the_clock_and_not_beyond() {
+    let world = World::new();
+    world.clock.set(Timestamp::from_millis(MILLIS_MAX - 1000));
+    let register = |spec| now(world.store.schedule("s", spec, "mail", "x".into(), Default::default()));
+    assert!(matches!(register("@every 2s"), Err(Error::InvalidSpec { .. })));
+    assert_eq!(register("@every 1s").unwrap().next_fire_at, Timestamp::MAX);
+}
+
+#[test]
 fn the_same_spec_again_keeps_the_boundary_that_is_due() {
     Timetable::new().rows(
         "
@@ -112,6 +122,17 @@ fn registering_again_replaces_queue_payload_and_options() {
         5s | thumbs.get 1 payload priority    | new 0
         ",
     );
+}
+
+#[test]
+fn registering_answers_with_the_schedule_as_it_is_listed_and_the_boundary_that_is_due() {
+    let world = World::new();
+    for at in [3, 6] {
+        world.at(secs(at));
+        let registered = now(world.store.schedule("s", "@every 5s", "mail", "x".into(), Default::default())).unwrap();
+        assert_eq!(registered.next_fire_at.as_millis() - START, 8000);
+        assert_eq!(now(world.store.schedules()).unwrap(), [registered]);
+    }
 }
 
 #[test]

@@ -187,6 +187,44 @@ fn a_leader_asks_the_storage_at_renewals_and_boundaries_only() {
 }
 
 #[test]
+fn every_change_to_the_schedules_makes_the_leader_look_again() {
+    let Setting { storage, clock, store, executor, .. } = setting();
+    let leading = store.clone();
+    executor.spawn(async move { leading.run_schedules(&StopToken::new(), false).await });
+    executor.run_until(clock.settle());
+    let before = storage.count.get();
+    now(store.schedule("s", "@every 1h", "mail", "x".into(), Default::default())).unwrap();
+    executor.run_until(clock.settle());
+    assert_eq!(storage.count.get() - before, 2);
+    assert!(now(store.unschedule("s")).unwrap());
+    executor.run_until(clock.settle());
+    assert_eq!(storage.count.get() - before, 4);
+}
+
+#[test]
+fn what_changes_nothing_for_others_wakes_nobody() {
+    let Setting { storage, clock, store, mail, executor } = setting();
+    now(mail.enqueue("x".into(), &plain())).unwrap();
+    let claim = now(mail.claim_one("w")).unwrap().unwrap().job.claim();
+    let lock = now(store.try_lock("report", "me", secs(60))).unwrap().unwrap();
+    let (waiting, leading) = (mail.clone(), store.clone());
+    executor.spawn(async move { waiting.wait(&StopToken::new()).await });
+    executor.spawn(async move { leading.run_schedules(&StopToken::new(), false).await });
+    executor.run_until(clock.settle());
+    let before = storage.count.get();
+    assert_eq!(now(mail.redrive(None)).unwrap(), 0);
+    assert!(!now(mail.cancel(99)).unwrap());
+    assert!(!now(store.unschedule("nothing")).unwrap());
+    assert!(now(lock.renew(secs(60))).unwrap());
+    assert!(now(lock.release()).unwrap());
+    assert!(!now(lock.release()).unwrap());
+    assert!(now(mail.fail(claim, None)).unwrap());
+    assert_eq!(now(mail.purge(None)).unwrap(), 1);
+    executor.run_until(clock.settle());
+    assert_eq!(storage.count.get() - before, 8, "these calls, and neither the worker nor the leader");
+}
+
+#[test]
 fn work_during_a_slow_commit_each_gets_its_own_answer() {
     let Setting { storage, clock, mail, executor, .. } = setting();
     storage.slow.set(true);
