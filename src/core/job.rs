@@ -201,3 +201,18 @@ impl Job {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_found_by_its_own_name_and_no_other() {
+        for (state, name) in [(State::Pending, "pending"), (State::Processing, "processing"), (State::Dead, "dead")] {
+            assert_eq!((state.as_str(), State::named(name)), (name, Some(state)));
+        }
+        for name in ["", "Pending", "pending ", "completed"] {
+            assert_eq!(State::named(name), None, "{name:?}");
+        }
+    }
+}
