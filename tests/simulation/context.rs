@@ -113,6 +113,14 @@ pub fn end(sim: &Sim, context: usize) {
     });
 }
 
+/// A context whose store is closed is gone; another that has taken its place is not.
+pub fn end_closed(sim: &Sim, context: usize) {
+    let store = sim.contexts.borrow().store(context);
+    if store.is_some_and(|store| store.is_closed()) {
+        end(sim, context);
+    }
+}
+
 /// Nothing of it runs for a while; its timers go on.
 pub fn freeze(sim: &Sim, context: usize, span: i64) {
     let life = {

@@ -303,7 +303,7 @@ async fn close(tab: &Rc<Tab>) {
     sim.ledger.borrow_mut().closes(context);
     tab.store.close().await;
     sim.pass(sim.dice.roll(0, 5 * SECOND)).await;
-    sim.after(0, move |sim| context::end(sim, context));
+    sim.after(0, move |sim| context::end_closed(sim, context));
 }
 
 /// Nothing is scheduled any more, and nobody waits for a far instant.
