@@ -214,21 +214,22 @@ impl Truth {
             }
             Operation::Stats { queue } => Answer::Tally(self.tally(queue, now)),
             Operation::TryLock { name, owner, ttl } => {
-                let held = self.locks.get(*name).filter(|row| row.expires_at > now);
+                let held = self.locks.get(&shared(name)).filter(|row| row.expires_at > now);
                 if held.is_none() {
                     delta.locks.insert(shared(name), Some(lock(owner, now.plus(*ttl))));
                 }
                 Answer::Landed(held.is_none_or(|row| *row.owner == **owner))
             }
             Operation::Renew { name, owner, ttl } => {
-                let mine = self.locks.get(*name).is_some_and(|row| row.expires_at > now && *row.owner == **owner);
+                let mine =
+                    self.locks.get(&shared(name)).is_some_and(|row| row.expires_at > now && *row.owner == **owner);
                 if mine {
                     delta.locks.insert(shared(name), Some(lock(owner, now.plus(*ttl))));
                 }
                 Answer::Landed(mine)
             }
             Operation::Release { name, owner } => {
-                let mine = self.locks.get(*name).is_some_and(|row| *row.owner == **owner);
+                let mine = self.locks.get(&shared(name)).is_some_and(|row| *row.owner == **owner);
                 if mine {
                     delta.locks.insert(shared(name), None);
                 }
@@ -236,7 +237,7 @@ impl Truth {
             }
             Operation::Schedule { name, spec, queue, payload, options } => {
                 let interval = span(interval(spec));
-                let old = self.schedules.get(*name).filter(|row| *row.spec == **spec);
+                let old = self.schedules.get(&shared(name)).filter(|row| *row.spec == **spec);
                 let next_fire_at = old.map_or(now.plus(interval), |row| row.next_fire_at);
                 let row = ScheduleRow {
                     name: shared(name),
@@ -251,7 +252,7 @@ impl Truth {
                 Answer::Boundary(next_fire_at)
             }
             Operation::Unschedule { name } => {
-                let found = self.schedules.contains_key(*name);
+                let found = self.schedules.contains_key(&shared(name));
                 if found {
                     delta.schedules.insert(shared(name), None);
                 }
