@@ -9,8 +9,12 @@ import { pathToFileURL } from "node:url"
 import { Failure, must, root, run, script, step } from "./lib/run.mjs"
 
 const CARGO_DENY = "0.20.2"
-/** What is compiled into the package, and what only builds it. */
-const CHECKS = { "Cargo.toml": ["licenses", "bans", "sources"], "tools/wb/Cargo.toml": ["sources"] }
+/** What is compiled into the package, and what only builds and tests it. */
+const CHECKS = {
+  "Cargo.toml": ["licenses", "bans", "sources"],
+  "tools/wb/Cargo.toml": ["sources"],
+  "tools/fuzz/Cargo.toml": ["sources"]
+}
 
 /** From this severity on a finding must be dealt with. */
 export const AUDIT_LEVEL = "high"

@@ -19,6 +19,8 @@ const LOADS = {
   indexeddb: { sessions: 1, stepsPerSession: 6, actionsPerStep: 12, specs: SPECS }
 }
 
+const OPTIONS = { durability: "strict", sessionsPerErrand: 1 }
+
 const places = {
   async memory(load, seed, soak) {
     const { begin } = await soakOnMemory()
@@ -39,7 +41,7 @@ const places = {
       const { url, reports } = server.page("soak/tab")
       const tab = await chromium.open(url)
       await tab.evaluate("loading")
-      const result = await soak(await soakOnIndexedDb(tab, { load, seed, name: "soak", durability: "strict", profile }))
+      const result = await soak(await soakOnIndexedDb(tab, { load, seed, name: "soak", options: OPTIONS, profile }))
       const beside = reports.rest().map(({ failed }) => `beside it: ${failed}`)
       return { ...result, violations: [...result.violations, ...beside] }
     } finally {

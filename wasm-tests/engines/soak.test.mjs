@@ -7,6 +7,7 @@ import { inEachEngine } from "./harness/each.mjs"
 
 const DAYS = 12
 const TEST_MS_MAX = 300_000
+const OPTIONS = { durability: "relaxed", sessionsPerErrand: 4 }
 const LOAD = { sessions: 1, stepsPerSession: 3, actionsPerStep: 8, specs: ["@every 20m"] }
 
 inEachEngine(({ engine, test }) => {
@@ -15,7 +16,7 @@ inEachEngine(({ engine, test }) => {
   const name = `${DAYS} days of mixed load and faults: nothing grows, and the books add up`
   test(name, { timeout: TEST_MS_MAX }, async ({ t, openDurable }) => {
     const tab = await openDurable("soak/tab")
-    const subject = await soakOnIndexedDb(tab, { load: LOAD, seed: 1, name: "soak", durability: "relaxed" })
+    const subject = await soakOnIndexedDb(tab, { load: LOAD, seed: 1, name: "soak", options: OPTIONS })
     const result = await drive(subject, { days: DAYS, minutes: 5 })
     t.diagnostic(report(result))
     assert.deepEqual(result.violations, [])

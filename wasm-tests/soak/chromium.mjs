@@ -7,9 +7,9 @@ import { join } from "node:path"
  * Begins in `tab`, which has loaded `soak/tab`, on the new database `name`. `profile` is the browser's folder, if what
  * lies on the disk is to be measured.
  */
-export async function soakOnIndexedDb(tab, { load, seed, name, durability, profile }) {
+export async function soakOnIndexedDb(tab, { load, seed, name, options, profile }) {
   const session = await tab.native.context().newCDPSession(tab.native)
-  await tab.evaluate((...given) => soak.begin(...given), load, seed, name, durability)
+  await tab.evaluate((...given) => soak.begin(...given), load, seed, name, options)
   return {
     day: () => tab.evaluate(() => soak.day()),
     end: () => tab.evaluate(() => soak.end()),

@@ -17,14 +17,22 @@ const JOINED = 4
 /** Schedules, locks that nobody released, the leader's, and the header. */
 const OTHER_ROWS_MAX = 7 + 5 + 1 + 1
 
-export function databasePlace(name: string, durability: "strict" | "relaxed"): Place {
+export interface DatabaseOptions {
+  readonly durability: "strict" | "relaxed"
+  /** In each so manieth session another context is ended: to start one takes a while. */
+  readonly sessionsPerErrand: number
+}
+
+export function databasePlace(name: string, { durability, sessionsPerErrand }: DatabaseOptions): Place {
+  let sessions = 0
   return {
     elsewhere: databaseWork,
     faults: new DatabaseFaults(name),
     adapter: () => indexedDb(name, { durability }),
     async extra(world) {
       for (let turn = 0; turn < JOINED; turn += 1) await joined(world, name)
-      await errand(world, name)
+      sessions += 1
+      if (sessions % sessionsPerErrand === 0) await errand(world, name)
     },
     audit: (world) => auditRows(world, name)
   }

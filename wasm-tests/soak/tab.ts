@@ -3,7 +3,7 @@
 import "../engines/page/watched.js"
 import { transactionsUnderWay } from "./database-watch.js"
 import { engineSizes } from "./engines.js"
-import { databasePlace, rowsIn } from "./indexeddb.js"
+import { databasePlace, rowsIn, type DatabaseOptions } from "./indexeddb.js"
 import type { Load } from "./world.js"
 import { Year } from "./year.js"
 
@@ -16,9 +16,9 @@ let database: string
 
 Object.assign(globalThis, {
   soak: {
-    async begin(load: Load, seed: number, name: string, durability: "strict" | "relaxed"): Promise<void> {
+    async begin(load: Load, seed: number, name: string, options: DatabaseOptions): Promise<void> {
       database = name
-      year = await Year.begin(databasePlace(name, durability), load, seed)
+      year = await Year.begin(databasePlace(name, options), load, seed)
     },
     day: () => year.next(),
     end: () => year.end(),
