@@ -6,7 +6,7 @@ import assert from "node:assert/strict"
 import { inEachEngine } from "./harness/each.mjs"
 import { Restartable } from "./harness/restart.mjs"
 
-const KILLS = { chromium: 4, firefox: 2, webkit: 4 }
+const KILLS = { chromium: 5, firefox: 1, webkit: 4 }
 const KILL_MS_MAX = 60_000
 const REPORTS_MAX = 150
 const DELAY_MS_MAX = 20
