@@ -10,7 +10,7 @@ use alkstore::core::index::Section;
 use alkstore::core::queue::QueueOptions;
 use alkstore::core::queue::enqueue::EnqueueOptions;
 use alkstore::core::{Duration, Timestamp};
-use alkstore::runtime::{Engine, KeyedStore, ManualClock, MemoryStore, Queue, Store};
+use alkstore::runtime::{Engine, KeyedStore, ManualClock, MemoryStore, Queue, StopToken, Store};
 
 use support::{Executor, START, Table, ms, now, plain, secs, turn};
 
@@ -241,5 +241,26 @@ fn a_store_that_waits_delivers_and_runs_schedules() {
         while runner.take().map(|ended| ended.unwrap()).is_none() {
             turn().await;
         }
+    });
+}
+
+/// Nobody announces anything on these: whoever commits may have vanished before it could.
+#[test]
+fn a_wait_finds_within_a_minute_what_nobody_told_it_of() {
+    let (executor, clock, table) =
+        (Executor::default(), ManualClock::new(Timestamp::from_millis(START)), Table::default());
+    let queue = |seed| {
+        let store = Engine::new(KeyedStore::new(table.clone()), clock.clone(), Some(seed));
+        store.queue("q", QueueOptions::default()).unwrap()
+    };
+    let (waiter, other) = (queue(1), queue(2));
+    executor.clone().run_until(async {
+        let waiting = executor.spawn(async move { waiter.wait(&StopToken::new()).await });
+        clock.advance(secs(100)).await;
+        now(other.enqueue(1, &plain())).unwrap();
+        clock.advance(secs(19)).await;
+        assert!(!waiting.is_done(), "it looks once a minute");
+        clock.advance(secs(1)).await;
+        assert!(matches!(waiting.take(), Some(Ok(true))));
     });
 }

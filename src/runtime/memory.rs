@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::by_name::ByName;
-use super::host::Clock;
+use super::host::{Clock, TIMER_SLEEP_MAX};
 use super::lane::Lane;
 use super::store::Store;
 use super::wakes::Wakes;
@@ -66,6 +66,10 @@ impl<P: Clone + 'static> Store for MemoryStore<P> {
 
     fn wakes(&self) -> &Wakes {
         &self.inner.wakes
+    }
+
+    fn idle_sleep_max(&self) -> Duration {
+        TIMER_SLEEP_MAX
     }
 }
 

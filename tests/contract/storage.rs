@@ -38,6 +38,10 @@ impl Store for Flaky {
     fn wakes(&self) -> &Wakes {
         self.memory.wakes()
     }
+
+    fn idle_sleep_max(&self) -> Duration {
+        self.memory.idle_sleep_max()
+    }
 }
 
 struct Setting {
@@ -157,7 +161,7 @@ fn a_stop_during_a_slow_first_turn_still_gives_the_lock_back() {
 }
 
 #[test]
-fn an_idle_wait_asks_the_storage_once() {
+fn an_idle_wait_asks_a_storage_that_nobody_shares_once() {
     let Setting { storage, clock, mail, executor, .. } = setting();
     let wait = executor.spawn(async move { mail.wait(&StopToken::new()).await });
     executor.run_until(clock.advance(Duration::from_secs(20 * 86_400)));
