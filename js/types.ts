@@ -288,7 +288,8 @@ export interface JobCollection<P> {
 
   /**
    * Resolves to `true` once a job may be claimable: at once, at the next deadline, or on a wake from any context. A
-   * hint: another worker may be faster. Resolves to `false` when `signal` aborts or the store closes.
+   * hint: another worker may be faster. Resolves to `false` when `signal` aborts or the store closes. What a context
+   * committed that vanished before it could wake anybody is found within a minute.
    */
   wait(signal?: AbortSignal | null): Promise<boolean>
 }

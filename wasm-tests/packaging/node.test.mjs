@@ -148,7 +148,7 @@ test("what is no engine is Unavailable, says why, and can be tried again", async
   const [refusals, id] = JSON.parse(await node("main.mjs"))
   const expected = [
     ["Unavailable", /call init\(input\)/],
-    ["InvalidArgument", /input .*not 15/],
+    ["InvalidArgument", /input .*got 15/],
     ["Unavailable", /is HTML, not wasm/],
     ["Unavailable", /is empty/],
     ["Unavailable", /magic number/],
