@@ -22,7 +22,9 @@ export async function wasm({ skip }) {
 
 /** The test targets of the crate that lie in wasm-tests/. */
 export async function wasmTestTargets() {
-  const metadata = JSON.parse(await must("cargo", ["metadata", "--locked", "--no-deps", "--format-version", "1"]))
+  const output = await must("cargo", ["metadata", "--locked", "--no-deps", "--format-version", "1"])
+  // Cargo says beforehand that it waits for another one, if it does.
+  const metadata = JSON.parse(output.slice(output.indexOf("{")))
   return metadata.packages[0].targets.filter(
     ({ kind, src_path }) => kind.includes("test") && src_path.startsWith(join(root, "wasm-tests"))
   )

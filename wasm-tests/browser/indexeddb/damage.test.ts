@@ -1,7 +1,7 @@
 // Rows that this release cannot read: of a newer one, or damaged. Never an empty answer, never the end of the engine.
 
 import { describe, expect, test } from "vitest"
-import { FORMAT_1, load } from "../../fixtures/load.js"
+import { FORMAT_1, load, put } from "../../fixtures/load.js"
 import type { Loaded, StoredRow } from "../../fixtures/load.js"
 import { contents } from "../../shared/databases.js"
 import { ids, must, rejection } from "../../shared/support.js"
@@ -191,13 +191,15 @@ test.each(COLUMNS.map((kind, at): [at: number, kind: string] => [at, kind]))(
       if (value === null) return kind === kind.toUpperCase()
       return kind.toLowerCase() === (Number.isSafeInteger(value) ? "n" : typeof value === "string" ? "t" : "")
     }
+    const loaded = await load()
+    const { value: row } = must(FORMAT_1.rows.find(({ key }) => key === 6))
     for (const value of values.filter((one) => !isRight(one))) {
-      const loaded = await load(changed(6, column(at, value)))
+      await put(loaded.name, 6, column(at, value)(row))
       await expectRefused(loaded, { get: must(JOB_6["get"]) }, DAMAGED)
     }
-    const short = await load(changed(6, (row) => ({ ...row, v: row.v.slice(0, at) })))
-    await expectRefused(short, JOB_6, DAMAGED)
-    await expectOthersWork(short)
+    await put(loaded.name, 6, { ...row, v: row.v.slice(0, at) })
+    await expectRefused(loaded, JOB_6, DAMAGED)
+    await expectOthersWork(loaded)
   }
 )
 
