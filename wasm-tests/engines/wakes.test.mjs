@@ -79,7 +79,7 @@ inEachEngine(({ engine, test }) => {
     assert.deepEqual(await watched(), began, "another queue is none of its business")
 
     await other.evaluate(() => store.queue("mail").enqueue("in an hour", { delay: "1h" }))
-    await waiter.evaluate(sleepsAfter, began.transactions)
+    await waiter.evaluate(sleepsAfter, began.transactions, WALL_SLEEP_MS_MAX)
     const looked = await watched()
     assert.deepEqual(looked, { timers: [WALL_SLEEP_MS_MAX], transactions: began.transactions + 1 }, "a wake, a look")
     assert.equal(await waiter.evaluate("ended"), false)
@@ -188,9 +188,9 @@ function running(ofDriver) {
   return { timers: timers.filter((ms) => ms !== ofDriver), transactions }
 }
 
-/** Resolves when a timer runs again after more than `transactions`. */
-async function sleepsAfter(transactions) {
-  while (watched().transactions <= transactions || watched().timers.length === 0) {
+/** Resolves when, after more than so many transactions, a timer for `ms` runs: a transaction has timers of its own. */
+async function sleepsAfter(transactions, ms) {
+  while (watched().transactions <= transactions || !watched().timers.includes(ms)) {
     await new Promise((resolve) => {
       const { port1, port2 } = new MessageChannel()
       port1.onmessage = resolve
