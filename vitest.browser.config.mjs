@@ -9,6 +9,8 @@ export default defineConfig({
   test: {
     include: ["wasm-tests/{browser,shared}/**/*.test.ts"],
     testTimeout: 30_000,
+    // A frame for each file loads the package, and all that the tests need, forty times.
+    isolate: false,
     browser: {
       enabled: true,
       headless: true,

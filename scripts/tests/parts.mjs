@@ -22,7 +22,7 @@ export const parts = {
 }
 
 /** The parts whose programs mostly wait, for disks and for each other: they go on beside those that compute. */
-export const mostlyWaits = ["engines", "browser"]
+export const mostlyWaits = ["engines"]
 
 /** The browsers that a part needs, by their names. */
 export const browsersOf = { wasm: ["chromium"], browser: ["chromium"], engines: browserNames }
