@@ -6,10 +6,11 @@
 
 mod support;
 
+use alkstore::core::entropy::uniform;
 use alkstore::core::index::Section;
 use alkstore::core::queue::QueueOptions;
 use alkstore::core::queue::enqueue::EnqueueOptions;
-use alkstore::core::{Duration, Timestamp};
+use alkstore::core::{Duration, Entropy, Timestamp};
 use alkstore::runtime::{Engine, KeyedStore, ManualClock, MemoryStore, Queue, StopToken, Store};
 
 use support::{Executor, START, Table, ms, now, plain, secs, turn};
@@ -19,16 +20,15 @@ type Clock = ManualClock;
 const SEEDS: u64 = 4;
 const STEPS: u32 = 25;
 
-/// SplitMix64.
-struct Dice(u64);
+struct Dice(Entropy);
 
 impl Dice {
+    fn new(seed: u64) -> Self {
+        Self(Entropy::new(seed))
+    }
+
     fn roll(&mut self, low: i64, high: i64) -> i64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        low + ((z ^ (z >> 31)) % (high - low + 1) as u64) as i64
+        uniform(self.0.bits(), low, high)
     }
 
     fn maybe(&mut self, percent: i64, low: i64, high: i64) -> Option<i64> {
@@ -74,7 +74,7 @@ impl<S: Store<Payload = u64>> Side<S> {
 #[test]
 fn masses_of_jobs_come_out_as_from_memory_whatever_the_clock_does() {
     for seed in 0..SEEDS {
-        let mut dice = Dice(seed);
+        let mut dice = Dice::new(seed);
         let clock = ManualClock::new(Timestamp::from_millis(START));
         let (memory, keyed) =
             (Side::new(MemoryStore::new(), &clock), Side::new(KeyedStore::new(Table::default()), &clock));

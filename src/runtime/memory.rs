@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::by_name::ByName;
-use super::host::{Clock, TIMER_SLEEP_MAX};
+use super::host::Clock;
 use super::lane::Lane;
 use super::store::Store;
 use super::wakes::Wakes;
@@ -41,7 +41,7 @@ impl<P> Clone for MemoryStore<P> {
 
 impl<P> Default for MemoryStore<P> {
     fn default() -> Self {
-        let inner = Inner { rows: RefCell::new(Rows::default()), view: RefCell::default(), wakes: Wakes::new() };
+        let inner = Inner { rows: RefCell::new(Rows::default()), view: RefCell::default(), wakes: Wakes::certain() };
         Self { inner: Rc::new(inner) }
     }
 }
@@ -66,10 +66,6 @@ impl<P: Clone + 'static> Store for MemoryStore<P> {
 
     fn wakes(&self) -> &Wakes {
         &self.inner.wakes
-    }
-
-    fn idle_sleep_max(&self) -> Duration {
-        TIMER_SLEEP_MAX
     }
 }
 

@@ -198,7 +198,7 @@ impl<S: Store, H: Host> Queue<S, H> {
 
     /// Waits until a claim may have something to do: at once, at the next deadline, or after a wake.
     /// `false` when `stop` is set or the store closes. It sleeps until the deadline, at most
-    /// [`WALL_SLEEP_MAX`] before it looks at the clock again, or [`Store::idle_sleep_max`] where there is none.
+    /// [`WALL_SLEEP_MAX`] before it looks at the clock again, or [`Wakes::idle_sleep_max`](super::Wakes::idle_sleep_max) where there is none.
     ///
     /// # Errors
     /// [`Error::Closed`] if the store was closed before; the storage's.
@@ -214,7 +214,7 @@ impl<S: Store, H: Host> Queue<S, H> {
             let nap = match script.deadline.wait(script.now) {
                 Some(Duration::ZERO) => return Ok(true),
                 Some(wait) => wait.min(WALL_SLEEP_MAX),
-                None => shared.store.idle_sleep_max(),
+                None => shared.store.wakes().idle_sleep_max(),
             };
             self.engine.rest(nap, &listener, stop).await;
         }

@@ -1,8 +1,8 @@
 //! The seam to storage.
 
-use super::host::{Clock, WALL_SLEEP_MAX};
+use super::host::Clock;
 use super::wakes::Wakes;
-use crate::core::{Duration, Error, Script};
+use crate::core::{Error, Script};
 
 /// A place where jobs, locks and schedules are kept.
 ///
@@ -34,11 +34,4 @@ pub trait Store {
 
     /// Who waits for a commit, made here or by another that shares the storage.
     fn wakes(&self) -> &Wakes;
-
-    /// How long whoever waits for nothing in particular sleeps before looking again. Others who share the
-    /// storage may vanish between a commit and its wake, or never hear that it happened; where nobody
-    /// can, this may be as long as a timer sleeps.
-    fn idle_sleep_max(&self) -> Duration {
-        WALL_SLEEP_MAX
-    }
 }

@@ -4,18 +4,37 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::flag::{Flag, Wait};
-use crate::core::Topic;
+use super::host::{TIMER_SLEEP_MAX, WALL_SLEEP_MAX};
+use crate::core::{Duration, Topic};
 
 /// The listeners of one storage; clones share them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Wakes {
     listeners: Rc<RefCell<Vec<(Topic, Flag)>>>,
+    idle_sleep_max: Duration,
+}
+
+impl Default for Wakes {
+    fn default() -> Self {
+        Self { listeners: Rc::default(), idle_sleep_max: WALL_SLEEP_MAX }
+    }
 }
 
 impl Wakes {
-    /// Nobody listens yet.
+    /// Of a storage that others share, who may vanish between a commit and its wake, or never hear that
+    /// it happened. Nobody listens yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Of a storage of which no commit is without its wake: nobody else can make one.
+    pub fn certain() -> Self {
+        Self { idle_sleep_max: TIMER_SLEEP_MAX, ..Self::default() }
+    }
+
+    /// How long whoever waits for nothing in particular sleeps before looking again.
+    pub const fn idle_sleep_max(&self) -> Duration {
+        self.idle_sleep_max
     }
 
     /// Listens for the next wake on `topic`. Listen first, look second: a commit in between is heard.

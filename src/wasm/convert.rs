@@ -10,7 +10,7 @@ use super::host::{JsHost, millis};
 use crate::core::queue::enqueue::EnqueueOptions;
 use crate::core::queue::inspect::Tally;
 use crate::core::schedule::ScheduleOptions;
-use crate::core::{ClaimedJob, Duration, Error, Job, JobId, ScheduleRow, State, StoreError, Timestamp};
+use crate::core::{ClaimedJob, Duration, Error, Job, JobId, ScheduleRow, StoreError, Timestamp};
 
 /// `NaN` is absent.
 pub fn count(n: f64) -> Option<i64> {
@@ -109,11 +109,6 @@ pub fn job(host: &JsHost, (job, payload): (Rc<Job>, JsValue)) -> JsValue {
         job.last_error.as_deref(),
         instant(job.died_at),
     )
-}
-
-/// `None` for "all", or for what is no state: the JavaScript side has checked.
-pub fn state(name: &str) -> Option<State> {
-    State::named(name)
 }
 
 // Records go as tuples: property names would bring a cache of strings along, and a hash map for it.

@@ -22,7 +22,7 @@ use crate::core::queue::heartbeat::Heartbeat;
 use crate::core::queue::inspect::{Get, LIST_LIMIT, List, Stats};
 use crate::core::queue::retry::Retry;
 use crate::core::queue::sweep::Sweep;
-use crate::core::{Claim, Duration, Error, Name};
+use crate::core::{Claim, Duration, Error, Name, State};
 use crate::runtime;
 
 /// What a queue is asked for. Arguments that are not named are not looked at.
@@ -177,7 +177,7 @@ impl Queue {
             }),
             Op::List => {
                 let limit = if extra.is_nan() { LIST_LIMIT } else { extra as usize };
-                let script = List::new(name, text.and_then(convert::state), convert::id(id), limit);
+                let script = List::new(name, text.and_then(State::named), convert::id(id), limit);
                 perform(engine, Ok(script), |host, script| {
                     convert::array(script.page.drain(..).map(|found| convert::job(host, found)))
                 })

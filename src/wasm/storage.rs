@@ -6,7 +6,7 @@ use wasm_bindgen::prelude::*;
 
 use super::Engine;
 use super::keyed::{Adapter, Transaction, topic};
-use crate::core::{Duration, Error, Script};
+use crate::core::{Error, Script};
 use crate::runtime::{Clock, KeyedStore, MemoryStore, Store, Wakes};
 
 /// A storage; stores opened on one of these share it.
@@ -78,13 +78,6 @@ impl Store for AnyStore {
         match self {
             Self::Memory(store) => store.wakes(),
             Self::Keyed(store) => store.wakes(),
-        }
-    }
-
-    fn idle_sleep_max(&self) -> Duration {
-        match self {
-            Self::Memory(store) => store.idle_sleep_max(),
-            Self::Keyed(store) => store.idle_sleep_max(),
         }
     }
 }

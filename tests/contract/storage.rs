@@ -38,10 +38,6 @@ impl Store for Flaky {
     fn wakes(&self) -> &Wakes {
         self.memory.wakes()
     }
-
-    fn idle_sleep_max(&self) -> Duration {
-        self.memory.idle_sleep_max()
-    }
 }
 
 struct Setting {

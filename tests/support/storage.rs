@@ -1,6 +1,6 @@
 //! The storage that tests run on: memory, or with `ALKSTORE_TEST_STORAGE=keyed` rows under keys. The tests are the same.
 
-use alkstore::core::{Duration, Error, Script};
+use alkstore::core::{Error, Script};
 use alkstore::runtime::{Clock, KeyedStore, MemoryStore, Store, Wakes};
 use std::rc::Rc;
 
@@ -56,13 +56,6 @@ impl<P: Clone + 'static> Store for TestStore<P> {
         match self {
             Self::Memory(store) => store.wakes(),
             Self::Keyed(store) => store.wakes(),
-        }
-    }
-
-    fn idle_sleep_max(&self) -> Duration {
-        match self {
-            Self::Memory(store) => store.idle_sleep_max(),
-            Self::Keyed(store) => store.idle_sleep_max(),
         }
     }
 }
