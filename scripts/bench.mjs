@@ -1,0 +1,42 @@
+// `npm run bench`: builds the package, installs the peers, runs every bench of benches/, or those that are named, and
+// shows what they print. With `-- --check` it exits non-zero if one misses a limit of its own.
+
+import { build } from "./build.mjs"
+import { Failure, must, run, script, step } from "./lib/run.mjs"
+import { cached } from "./lib/stamp.mjs"
+
+/** Each is a program of its own, in this order. */
+const benches = {
+  native: ["cargo", ["bench", "--locked", "--bench", "engine", "--"]],
+  node: ["node", ["benches/node.mjs"]],
+  "cold-start": ["node", ["benches/cold-start.mjs"]],
+  "indexeddb-open": ["node", ["benches/indexeddb-open.mjs"]]
+}
+
+const named = process.argv.slice(2).filter((argument) => !argument.startsWith("--"))
+const flags = process.argv.slice(2).filter((argument) => argument.startsWith("--"))
+
+await script(async () => {
+  const unknown = named.filter((name) => !(name in benches))
+  if (unknown.length > 0) throw new Error(`no such bench: ${unknown}; there are ${Object.keys(benches).join(", ")}`)
+  await build()
+  await setupPeers()
+  const missed = []
+  for (const name of named.length > 0 ? named : Object.keys(benches)) {
+    const [program, args] = benches[name]
+    console.log(`\n== ${name}`)
+    const { code } = await run(program, [...args, ...flags], { live: true })
+    if (code !== 0) missed.push(name)
+  }
+  if (missed.length > 0) throw new Failure(`failed, or missed a limit: ${missed.join(", ")}`)
+})
+
+// What others have built is installed for the benches alone: nothing else needs it.
+function setupPeers() {
+  const inputs = ["benches/package.json", "benches/package-lock.json"]
+  return cached("benches/node_modules/.setup", { inputs, outputs: ["benches/node_modules"] }, () =>
+    step("installing the peers", () =>
+      must("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", "benches"])
+    )
+  )
+}
