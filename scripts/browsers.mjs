@@ -8,11 +8,8 @@ import { run, step } from "./lib/run.mjs"
 const BROWSERS = {
   chromium: {
     title: "Chromium",
-    packages: ["chromium", "chromium-driver"],
-    programs: {
-      CHROMIUM: () => onPath("chromium", "chromium-browser", "google-chrome"),
-      CHROMEDRIVER: () => onPath("chromedriver")
-    },
+    packages: ["chromium"],
+    programs: { CHROMIUM: () => onPath("chromium", "chromium-browser", "google-chrome") },
     version: ({ CHROMIUM }) => run(CHROMIUM, ["--version"])
   },
   firefox: {

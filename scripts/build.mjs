@@ -2,7 +2,7 @@
 // With `--panic` also the build that the panic tests load, target/panic-build.
 
 import { pathToFileURL } from "node:url"
-import { buildPanicEngine, compileEngine, linkEngine } from "./engine.mjs"
+import { buildTestEngines, compileEngine, linkEngine } from "./engine.mjs"
 import { script } from "./lib/run.mjs"
 import { buildPackage, buildPanicPackage } from "./package.mjs"
 import { setupPackages, setupWasmBindgen } from "./setup.mjs"
@@ -14,7 +14,7 @@ export async function build({ panic = false } = {}) {
   await linkEngine()
   await buildPackage()
   if (!panic) return
-  await buildPanicEngine()
+  await buildTestEngines()
   await buildPanicPackage()
 }
 

@@ -9,9 +9,12 @@ import { must, root, step } from "./lib/run.mjs"
 import { cached } from "./lib/stamp.mjs"
 import { setupTarget, WASM_TARGET, WBG } from "./setup.mjs"
 
+const CRATE = "alkstore-wasm"
+const RUST_TESTS = "wasm-tests/script-in-indexeddb"
+
 /** The cargo features that the engine of the package is built with. */
 const FEATURES = []
-const PANIC_FEATURES = [...FEATURES, "test-panic"]
+const PANIC_FEATURES = [...FEATURES, `${CRATE}/test-panic`]
 
 // The compiler's own 225 costs 8 % more bytes, and on wasm gains no speed.
 const INLINE_THRESHOLD = 5
@@ -49,7 +52,7 @@ const INPUTS = [
 export function compileEngine() {
   return cached("target/.stamps/cargo-release", { inputs: INPUTS, outputs: ["target/engine/compiled.wasm"] }, () =>
     step("compiling the engine", async () => {
-      await cargo("release", FEATURES)
+      await cargo("release", [CRATE], FEATURES)
       keep("release", "target/engine")
     })
   )
@@ -67,11 +70,15 @@ export function linkEngine() {
   )
 }
 
-/** The same for the engine with a panic on demand: unoptimised, for tests only. */
-export function buildPanicEngine() {
-  return cached("target/.stamps/panic-engine", { inputs: INPUTS, outputs: made("target/panic-build") }, () =>
-    step("building the engine that panics on demand", async () => {
-      await cargo("dev", PANIC_FEATURES)
+/** The same for the engine with a panic on demand, and the tests that are in Rust: unoptimised. */
+export function buildTestEngines() {
+  const inputs = [...INPUTS, RUST_TESTS]
+  const outputs = [...made("target/panic-build"), "target/script-in-indexeddb/script_in_indexeddb.js"]
+  return cached("target/.stamps/test-engines", { inputs, outputs }, () =>
+    step("building the engines of tests", async () => {
+      await cargo("dev", [CRATE, "script-in-indexeddb"], PANIC_FEATURES)
+      const tests = join("target", WASM_TARGET, "debug/script_in_indexeddb.wasm")
+      await must(join(root, WBG), [tests, "script_in_indexeddb", "target/script-in-indexeddb"])
       keep("debug", "target/panic-build")
       await bindgen("target/panic-build")
       const folder = join(root, "target/panic-build")
@@ -81,10 +88,11 @@ export function buildPanicEngine() {
   )
 }
 
-async function cargo(profile, features) {
+async function cargo(profile, packages, features) {
   await setupTarget()
   await must("cargo", ["fetch", "--locked", "--target", WASM_TARGET])
-  const args = ["build", "--locked", "--lib", "--target", WASM_TARGET, "--profile", profile, "--target-dir", "target"]
+  const target = ["--lib", ...packages.flatMap((name) => ["--package", name]), "--target", WASM_TARGET]
+  const args = ["build", "--locked", ...target, "--profile", profile, "--target-dir", "target"]
   const flags = [...withoutLocalPaths(), `-Cllvm-args=-inline-threshold=${INLINE_THRESHOLD}`]
   const env = { CARGO_ENCODED_RUSTFLAGS: flags.join("\x1f") }
   await must("cargo", features.length > 0 ? [...args, "--features", features.join(",")] : args, { env })
@@ -105,9 +113,7 @@ function keep(folder, to) {
 
 async function bindgen(folder) {
   rmSync(join(root, folder, "bindgen"), { recursive: true, force: true })
-  const form = ["--target", "web", "--omit-default-module-path", "--remove-producers-section"]
-  const output = ["--out-name", "alkstore", "--out-dir", join(folder, "bindgen")]
-  await must(join(root, WBG), [join(folder, "compiled.wasm"), ...form, ...output])
+  await must(join(root, WBG), [join(folder, "compiled.wasm"), "alkstore", join(folder, "bindgen")])
 }
 
 async function factory(folder, names) {

@@ -8,7 +8,6 @@ import { cached } from "./lib/stamp.mjs"
 
 export const WASM_TARGET = "wasm32-unknown-unknown"
 export const WBG = "tools/wb/target/debug/wbg"
-export const WASM_TEST_RUNNER = "tools/wb/target/debug/wasm-bindgen-test-runner"
 
 /** Installs the packages of package-lock.json, without running their scripts. */
 export function setupPackages() {
@@ -26,21 +25,22 @@ export async function setupTarget() {
   await step(`adding the target ${WASM_TARGET}`, () => must("rustup", ["target", "add", WASM_TARGET]))
 }
 
-/** Builds the wasm-bindgen command line and test runner at exactly the version that the crate uses. */
+/** Builds the wasm-bindgen command line at exactly the version that the crate uses. */
 export function setupWasmBindgen() {
   const inputs = ["tools/wb/Cargo.toml", "tools/wb/Cargo.lock", "tools/wb/src", "rust-toolchain.toml"]
   const cargo = ["build", "--locked", "--manifest-path", "tools/wb/Cargo.toml", "--target-dir", "tools/wb/target"]
   assertSameVersion()
-  return cached("tools/wb/target/.setup", { inputs, outputs: [WBG, WASM_TEST_RUNNER] }, () =>
+  return cached("tools/wb/target/.setup", { inputs, outputs: [WBG] }, () =>
     step("building wasm-bindgen", () => must("cargo", cargo))
   )
 }
 
 // The generated glue and the crate must come from one version: another one fails late and obscurely.
 function assertSameVersion() {
-  const [crate, tool] = ["Cargo.lock", "tools/wb/Cargo.lock"].map(
-    (lock) => /name = "wasm-bindgen"\nversion = "([^"]+)"/.exec(readFileSync(join(root, lock), "utf8"))?.[1]
-  )
+  const versionOf = (name, lock) =>
+    new RegExp(`name = "${name}"\nversion = "([^"]+)"`).exec(readFileSync(join(root, lock), "utf8"))?.[1]
+  const crate = versionOf("wasm-bindgen", "Cargo.lock")
+  const tool = versionOf("wasm-bindgen-cli-support", "tools/wb/Cargo.lock")
   if (crate === tool) return
   throw new Error(`Cargo.lock has wasm-bindgen ${crate}, tools/wb/Cargo.lock has ${tool}: make them agree`)
 }

@@ -3,7 +3,6 @@
 import { npmAudit } from "../audit.mjs"
 import { WASM_TARGET } from "../setup.mjs"
 import { bin, check, nodeTests, sum } from "./suite.mjs"
-import { wasmTestTargets } from "./wasm.mjs"
 
 const FUZZ = "tools/fuzz/Cargo.toml"
 
@@ -11,13 +10,12 @@ export async function lint({ skip }) {
   const clippy = ["clippy", "--locked", "--target-dir", "target", "--all-features"]
   const deny = ["--", "-D", "warnings"]
   const doc = ["doc", "--locked", "--no-deps", "--target-dir", "target"]
-  const wasmTests = (await wasmTestTargets()).flatMap(({ name }) => ["--test", name])
   return sum([
-    await check("cargo fmt", "cargo", ["fmt", "--check"]),
+    await check("cargo fmt", "cargo", ["fmt", "--all", "--check"]),
     await check("cargo fmt of the fuzz targets", "cargo", ["fmt", "--check", "--manifest-path", FUZZ]),
     await check("TypeScript and type tests", process.execPath, [bin("typescript", "bin/tsc"), "-p", "tsconfig.json"]),
     await check("clippy", "cargo", [...clippy, "--all-targets", "--test", "simulation", ...deny]),
-    await check("clippy for wasm32", "cargo", [...clippy, "--target", WASM_TARGET, "--lib", ...wasmTests, ...deny]),
+    await check("clippy for wasm32", "cargo", [...clippy, "--workspace", "--lib", "--target", WASM_TARGET, ...deny]),
     await check("cargo doc", "cargo", doc, { RUSTDOCFLAGS: "-D warnings" }),
     await nodeTests("dependencies", ["scripts/tests/dependencies.test.mjs"]),
     // What it finds is news of the day: no test of this tree, and so CI's alone.

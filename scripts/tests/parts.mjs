@@ -7,7 +7,6 @@ import { root } from "../lib/run.mjs"
 import { lint } from "./lint.mjs"
 import { simulation } from "./simulation.mjs"
 import { cargoTests, jest, nodeTests, sum, vitest } from "./suite.mjs"
-import { wasm } from "./wasm.mjs"
 
 export const parts = {
   lint,
@@ -34,6 +33,13 @@ async function core() {
     await cargoTests("native Rust", ["--no-fail-fast"]),
     await cargoTests("native Rust on rows under keys", ["--no-fail-fast", ...again], { ALKSTORE_TEST_STORAGE: "keyed" })
   ])
+}
+
+async function wasm({ skip }) {
+  const { title, programs, missing } = await findBrowser("chromium")
+  if (missing) return skip(`Rust in ${title}`, missing)
+  const tests = files("wasm-tests/script-in-indexeddb", ".test.mjs")
+  return nodeTests(`Rust in ${title}`, tests, { ...programs, ENGINES: "chromium" })
 }
 
 async function node() {

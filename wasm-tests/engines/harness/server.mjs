@@ -3,6 +3,7 @@
 //   /<module>.html         a page that runs a module of this folder or of wasm-tests, e.g. /pages/tab.html
 //   /<module>.js or .ts    the module's script; workers too, /browser/indexeddb/context.worker.ts
 //   /dist/…                the package's files
+//   /wasm/…                the Rust tests that are compiled to wasm
 //   /vectors, /vectors/…   the names of the recorded traces, and the traces
 //   /report?run=…          where pages report to
 
@@ -14,7 +15,11 @@ import { bundleOf } from "./bundle.mjs"
 import { Reports } from "./reports.mjs"
 
 const root = fileURLToPath(new URL("../../../", import.meta.url))
-const FOLDERS = { dist: join(root, "pkg/dist"), vectors: join(root, "tests/vectors") }
+const FOLDERS = {
+  dist: join(root, "pkg/dist"),
+  vectors: join(root, "tests/vectors"),
+  wasm: join(root, "target/script-in-indexeddb")
+}
 const TYPES = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",

@@ -2,7 +2,6 @@
 //! script between its awaits. This is what storages in browsers are built on, so it is shown first.
 
 #![cfg(target_arch = "wasm32")]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::arithmetic_side_effects)]
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,9 +14,6 @@ use alkstore::core::{
 use js_sys::{Array, Function, Promise, Reflect};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
-use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
-
-wasm_bindgen_test_configure!(run_in_browser);
 
 const NOW: i64 = 1_700_000_000_000;
 
@@ -163,8 +159,8 @@ fn try_lock(owner: &str) -> TryLock {
     TryLock::new("sync", owner, Duration::from_secs(30)).unwrap()
 }
 
-#[wasm_bindgen_test]
-async fn a_script_is_resumed_between_two_awaits_and_its_changes_commit_with_the_transaction() {
+#[wasm_bindgen]
+pub async fn a_script_is_resumed_between_two_awaits_and_its_changes_commit_with_the_transaction() {
     for hops in [0, 1, 1000] {
         let db = JsFuture::from(open(&format!("resumed-{hops}"))).await.unwrap();
         let (ended, script) = run(&db, try_lock("tab-a"), Vec::new(), hops, false).await;
@@ -175,8 +171,8 @@ async fn a_script_is_resumed_between_two_awaits_and_its_changes_commit_with_the_
     }
 }
 
-#[wasm_bindgen_test]
-async fn a_script_of_several_rounds_runs_in_one_transaction() {
+#[wasm_bindgen]
+pub async fn a_script_of_several_rounds_runs_in_one_transaction() {
     let db = JsFuture::from(open("rounds")).await.unwrap();
     let schedule = ScheduleRow {
         name: Name::shared("name", "hourly").unwrap(),
@@ -195,8 +191,8 @@ async fn a_script_of_several_rounds_runs_in_one_transaction() {
     assert_eq!(rows(&db).await, ["job 1 in reports", &format!("lock {LEADER_LOCK}"), "schedule hourly"]);
 }
 
-#[wasm_bindgen_test]
-async fn an_aborted_transaction_leaves_nothing_of_the_script() {
+#[wasm_bindgen]
+pub async fn an_aborted_transaction_leaves_nothing_of_the_script() {
     let db = JsFuture::from(open("aborted")).await.unwrap();
     let (ended, script) = run(&db, try_lock("tab-a"), Vec::new(), 2, true).await;
     assert_eq!((ended.as_str(), script.granted), ("abort", true));
