@@ -57,7 +57,10 @@ function sleep(clock: Clock | null, ms: number): { done: Promise<void>; cancel()
   // A sleep that throws or rejects must not make a loop spin: real time it is, then.
   const instead = (): Promise<void> => realSleep(ms, stop.signal)
   const asked = async (): Promise<void> => clock?.sleep(ms, stop.signal)
-  return { done: asked().catch(instead), cancel: () => stop.abort() }
+  let isOver = false
+  const done = asked().catch(instead).then(() => void (isOver = true))
+  // Whoever slept lets go of the sleep when it is over too, and an abort makes an error with a stack.
+  return { done, cancel: () => void (isOver || stop.abort()) }
 }
 
 function realSleep(ms: number, signal: AbortSignal): Promise<void> {

@@ -150,6 +150,26 @@ describe("a runner", () => {
 })
 
 describe("a clock of the user's own", () => {
+  test("sees its signal abort while a sleep goes on, and not once it is over", async () => {
+    const manual = new ManualClock()
+    const signals: AbortSignal[] = []
+    const clock = {
+      now: () => manual.now(),
+      sleep: (ms: number, signal: AbortSignal) => (signals.push(signal), manual.sleep(ms, signal))
+    }
+    const store = await open({ clock })
+    const stop = new AbortController()
+    const running = follow(store.runSchedules(stop.signal))
+    await manual.advance(5 * SECOND)
+    const aborted = (): boolean[] => signals.map((signal) => signal.aborted)
+    expect(aborted()).toEqual([false, false, false])
+    stop.abort()
+    await manual.settle()
+    expect(running.state).toBe("resolved")
+    expect(aborted()).toEqual([false, false, true])
+    await store.close()
+  })
+
   test("may reject an aborted sleep: no real timer is started instead", async () => {
     const real = globalThis.setTimeout
     let timers = 0
