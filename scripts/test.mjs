@@ -3,11 +3,12 @@
 
 import { build } from "./build.mjs"
 import { browser } from "./browsers.mjs"
-import { script, seconds } from "./lib/run.mjs"
-import { browsersOf, mostlyWaits, parts } from "./tests/parts.mjs"
+import { inBackground, script, seconds } from "./lib/run.mjs"
+import { browsersOf, needsNoBuild, rows } from "./tests/parts.mjs"
 import { sum } from "./tests/suite.mjs"
 
 const named = process.argv.slice(2)
+const parts = Object.assign({}, ...rows)
 const skipped = []
 
 // On a fresh clone nothing is compiled a second time.
@@ -17,22 +18,30 @@ await script(async () => {
   const unknown = named.filter((name) => !(name in parts))
   if (unknown.length > 0) throw new Error(`no such part: ${unknown}; there are ${Object.keys(parts).join(", ")}`)
 
-  heading("build")
   const chosen = named.length > 0 ? named : Object.keys(parts)
   // Their installation is mostly waiting, so it goes on beside the compilers.
   for (const name of new Set(chosen.flatMap((part) => browsersOf[part] ?? []))) void browser(name)
-  await build({ panic: true })
-  const waiting = chosen.filter((name) => mostlyWaits.includes(name))
-  const working = chosen.filter((name) => !mostlyWaits.includes(name))
-  const { passed, failed } = sum((await Promise.all([inTurn(waiting), inTurn(working)])).flat())
+  const built = chosen.some((name) => name !== needsNoBuild) ? buildAll() : null
+  const chosenOf = (row) => Object.keys(row).filter((name) => chosen.includes(name))
+  const [first, ...others] = rows.map((row) => () => inTurn(chosenOf(row), built))
+  const results = await Promise.all([inBackground(first), ...others.map((row) => row())])
+  const { passed, failed } = sum(results.flat())
   for (const reason of skipped) console.log(`skipped: ${reason}`)
   console.log(`${passed} passed, ${failed} failed`)
   if (failed > 0) process.exitCode = 1
 })
 
-async function inTurn(names) {
+function buildAll() {
+  heading("build")
+  return build({ panic: true })
+}
+
+async function inTurn(names, built) {
   const results = []
-  for (const name of names) results.push(await part(name))
+  for (const name of names) {
+    if (name !== needsNoBuild) await built
+    results.push(await part(name))
+  }
   return results
 }
 

@@ -1,6 +1,8 @@
 // Running other programs, and saying what is going on. Needs no terminal and no installed package.
 
+import { AsyncLocalStorage } from "node:async_hooks"
 import { spawn } from "node:child_process"
+import { constants, setPriority } from "node:os"
 import { fileURLToPath } from "node:url"
 
 /** The top of the repository, where every command runs unless it says otherwise. */
@@ -13,6 +15,7 @@ export const root = fileURLToPath(new URL("../../", import.meta.url))
 export function run(command, args, { env = {}, cwd = root, live = false } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] })
+    if (background.getStore()) yieldToOthers(child.pid)
     let output = ""
     const take = (chunk) => {
       output += chunk
@@ -25,6 +28,21 @@ export function run(command, args, { env = {}, cwd = root, live = false } = {}) 
       resolve(signal ? { code: 1, output: `${output}\nended by ${signal}` } : { code, output })
     })
   })
+}
+
+const background = new AsyncLocalStorage()
+
+/** Calls `work`; what it runs gets the processor that other programs leave. */
+export function inBackground(work) {
+  return background.run(true, work)
+}
+
+function yieldToOthers(pid) {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // It has not started, or ended already.
+  }
 }
 
 /** Runs `command` and resolves to its output; a failure shows the output and rejects. */

@@ -1,4 +1,4 @@
-// The parts of `npm test`, in their order. Each resolves to `{ passed, failed }`.
+// The parts of `npm test`. Each resolves to `{ passed, failed }`.
 
 import { readdirSync } from "node:fs"
 import { join } from "node:path"
@@ -8,20 +8,18 @@ import { lint } from "./lint.mjs"
 import { simulation } from "./simulation.mjs"
 import { cargoTests, jest, nodeTests, sum, vitest } from "./suite.mjs"
 
-export const parts = {
-  lint,
-  core,
-  simulation,
-  wasm,
-  node,
-  "fake-timers": fakeTimers,
-  browser,
-  engines,
-  packaging: () => nodeTests("packed tarball", files("wasm-tests/packaging", ".test.mjs"))
-}
+/**
+ * The parts of a row go one after the other, and the rows beside each other. The first compiles and computes, and gets
+ * the processor that the others leave, which mostly wait: for disks, for browsers.
+ */
+export const rows = [
+  { simulation, core, lint },
+  { node, "fake-timers": fakeTimers, wasm, browser, packaging },
+  { engines }
+]
 
-/** The parts whose programs mostly wait, for disks and for each other: they go on beside those that compute. */
-export const mostlyWaits = ["engines"]
+/** Needs nothing but a Rust compiler. (So do others, but cargo would hold up the build.) */
+export const needsNoBuild = "simulation"
 
 /** The browsers that a part needs, by their names. */
 export const browsersOf = { wasm: ["chromium"], browser: ["chromium"], engines: browserNames }
@@ -73,9 +71,11 @@ async function engines({ skip }) {
     if (missing) return skip(`storage in ${title}`, missing)
     return nodeTests(`storage in ${title}`, ["wasm-tests/engines/all.mjs"], { ...programs, ENGINES: name })
   }
-  // One alone, which has twice the tests; the others mostly wait for their disks, so they go together.
-  const [first, ...others] = browserNames
-  return sum([await storageIn(first), ...(await Promise.all(others.map(storageIn)))])
+  return sum(await Promise.all(browserNames.map(storageIn)))
+}
+
+function packaging() {
+  return nodeTests("packed tarball", files("wasm-tests/packaging", ".test.mjs"))
 }
 
 function files(folder, ending) {
