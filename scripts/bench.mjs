@@ -10,7 +10,12 @@ const benches = {
   native: ["cargo", ["bench", "--locked", "--bench", "engine", "--"]],
   node: ["node", ["benches/node.mjs"]],
   "cold-start": ["node", ["benches/cold-start.mjs"]],
-  "indexeddb-open": ["node", ["benches/indexeddb-open.mjs"]]
+  "indexeddb-open": ["node", ["benches/indexeddb-open.mjs"]],
+  "page-start": ["node", ["benches/page-start.mjs"]],
+  latency: ["node", ["benches/latency.mjs"]],
+  "tab-memory": ["node", ["benches/tab-memory.mjs"]],
+  bytes: ["node", ["benches/bytes.mjs"]],
+  schedulers: ["node", ["benches/schedulers.mjs"]]
 }
 
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith("--"))
