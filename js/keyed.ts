@@ -57,7 +57,7 @@ export interface JoinedTransaction extends KeyedTransaction {
 export interface KeyedAdapter {
   /** Begins a transaction: a promise only if it must connect first. */
   begin(): KeyedTransaction | Promise<KeyedTransaction>
-  /** After a commit: tells the other contexts. */
+  /** Tells the other contexts, just before a commit is asked for. */
   wake(topics: string[]): void
 }
 

@@ -13,7 +13,7 @@ const NOT_STORED = "the payload cannot be stored by IndexedDB"
 export abstract class RowTransaction implements KeyedTransaction {
   protected readonly store: IDBObjectStore
   /** Set before the first request that writes is made. */
-  #hasWritten = false
+  protected hasWritten = false
   /** The last request that writes: requests succeed in the order in which they were made. */
   protected written: IDBRequest | null = null
   protected committing = false
@@ -35,7 +35,7 @@ export abstract class RowTransaction implements KeyedTransaction {
   abandon(): void {
     if (this.committing) return
     this.fail(new AlkstoreError("Storage", "the engine stopped at a defect"))
-    if (this.#hasWritten) abortQuietly(this.store.transaction)
+    if (this.hasWritten) abortQuietly(this.store.transaction)
   }
 
   read(reads: Read[]): Promise<unknown[]> {
@@ -90,7 +90,7 @@ export abstract class RowTransaction implements KeyedTransaction {
   // Never throws: the engine must not be left by an exception.
   #write(request: () => IDBRequest): void {
     if (this.failure !== null) return
-    this.#hasWritten = true
+    this.hasWritten = true
     try {
       this.written = request()
     } catch (cause) {
@@ -186,8 +186,9 @@ export class OwnTransaction extends RowTransaction {
   commit(): Promise<void> {
     return this.whenDone((done) => {
       this.committing = true
-      if (this.#isComplete) return done()
-      this.#completed = done
+      // What was read alone has nothing to wait for.
+      if (this.#isComplete || !this.hasWritten) done()
+      else this.#completed = done
       // Sooner than by itself. One that still waits for others could not be aborted any more.
       if (this.isUnderWay) commitQuietly(this.store.transaction)
     })

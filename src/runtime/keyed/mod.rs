@@ -30,7 +30,8 @@ pub trait Keyed {
     /// [`Error::Storage`]: nothing has begun.
     async fn begin(&self) -> Result<Self::Transaction, Error>;
 
-    /// Tells everybody else who shares the storage of a commit.
+    /// Tells everybody else who shares the storage of a commit that is about to be asked for: the transactions that they
+    /// begin then wait for this one.
     fn announce(&self, topics: &[Topic]);
 }
 
@@ -96,11 +97,12 @@ impl<K: Keyed> Store for KeyedStore<K> {
     async fn transact(&self, clock: &dyn Clock, scripts: &mut [&mut dyn Script<K::Payload>]) -> Result<(), Error> {
         let transaction = self.rows.begin().await?;
         let topics = self.transact_in(&transaction, clock, scripts).await?;
-        transaction.commit().await?;
+        // The commit takes longest, and whoever hears of it now gets into line behind it. If it fails they look in vain.
         if !topics.is_empty() {
-            topics.iter().for_each(|topic| self.wakes.wake(topic));
             self.rows.announce(&topics);
         }
+        transaction.commit().await?;
+        topics.iter().for_each(|topic| self.wakes.wake(topic));
         Ok(())
     }
 

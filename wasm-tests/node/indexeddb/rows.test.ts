@@ -1,6 +1,6 @@
 // What the adapter makes of reads and writes.
 
-import { describe, expect, test } from "vitest"
+import { describe, expect, test, vi } from "vitest"
 import { contents } from "../../shared/databases.js"
 import { insert, rejection, start, write } from "./support.js"
 
@@ -25,6 +25,20 @@ describe("reading", () => {
     expect(meta).toEqual({ v: [4] })
     expect(none).toBeUndefined()
     expect([ids(head), ids(expiring), ids(rows), count]).toEqual([[1, 2], [2, 1], [2, 3], 6])
+  })
+
+  test("alone, its transaction is not waited for", async () => {
+    const { driver } = await start()
+    const begun = vi.spyOn(IDBDatabase.prototype, "transaction")
+    const tx = await driver.begin()
+    const transaction = begun.mock.results[0]?.value as IDBTransaction
+    begun.mockRestore()
+    const completed = vi.fn()
+    transaction.addEventListener("complete", completed)
+    await tx.read([["get", 1]])
+    await tx.commit()
+    expect(completed).not.toHaveBeenCalled()
+    await vi.waitFor(() => expect(completed).toHaveBeenCalledOnce())
   })
 
   test("nothing answers nothing", async () => {

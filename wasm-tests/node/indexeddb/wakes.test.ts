@@ -2,6 +2,8 @@
 
 import { spawnSync } from "node:child_process"
 import { expect, onTestFinished, test, vi } from "vitest"
+import { open } from "alkstore-wasm"
+import { indexedDb } from "alkstore-wasm/indexeddb"
 import { WakeChannel } from "../../../js/indexeddb/channel.js"
 import { freshName } from "../../shared/databases.js"
 import { start } from "./support.js"
@@ -67,6 +69,18 @@ test("an adapter opens its channel when somebody waits or speaks, and closes it 
   expect(closed, "one that speaks after its end hangs up at once").toHaveBeenCalledTimes(2)
   vi.unstubAllGlobals()
   closed.mockRestore()
+})
+
+test("the others are told ahead of the commit, in whose line they wait", async () => {
+  const told = vi.spyOn(BroadcastChannel.prototype, "postMessage")
+  const committed = vi.spyOn(IDBTransaction.prototype, "commit")
+  onTestFinished(() => void (told.mockRestore(), committed.mockRestore()))
+  const store = await open({ storage: indexedDb(freshName()) })
+  onTestFinished(() => store.close())
+  await store.queue("mail").enqueue(1)
+  expect(told).toHaveBeenCalledExactlyOnceWith(["mail"])
+  const [asked] = committed.mock.invocationCallOrder.slice(-1)
+  expect(told.mock.invocationCallOrder[0]).toBeLessThan(asked as number)
 })
 
 test("a channel that is open keeps no process alive", () => {
