@@ -8,7 +8,7 @@ import { must, root, step } from "./lib/run.mjs"
 import { cached } from "./lib/stamp.mjs"
 
 const OUT = "pkg/dist"
-const SCRIPTS = ["scripts/package.mjs", "scripts/engine-text.mjs", "package-lock.json"]
+const SCRIPTS = ["scripts/package.mjs", "scripts/engine-text.mjs", "scripts/wasm-code.mjs", "package-lock.json"]
 const INPUTS = [
   "README.md",
   "js",
