@@ -19,6 +19,9 @@ const SHAPES = 0
 /** The shape of an instruction that ends a function. */
 const LAST = 0
 
+/** What stands in a shape for an operand, and above: which part it lies in. */
+const OPERAND = 256
+
 /** The module that `text` is. */
 export function decodeEngine(text: string): Uint8Array<ArrayBuffer> {
   return joined(bytesOf(text))
@@ -58,8 +61,8 @@ function tables(ranks: string): [Uint8Array, Uint8Array[]] {
 }
 
 /**
- * The module that was taken apart: first numbers (its length, those of its parts, how many functions it has, and of every
- * shape of an instruction the bytes that it begins with and the parts that its operands lie in), then the parts.
+ * The module that was taken apart: first numbers (its length, those of its parts, how many functions it has, and the
+ * shapes that instructions have: their bytes, and where their operands lie), then the parts.
  */
 function joined(apart: Uint8Array): Uint8Array<ArrayBuffer> {
   const read = [0]
@@ -68,12 +71,7 @@ function joined(apart: Uint8Array): Uint8Array<ArrayBuffer> {
   const module = new Uint8Array(number())
   const lengths = numbers()
   let functions = number()
-  const heads: number[][] = []
-  const operands: number[][] = []
-  for (let shapes = number(); shapes > 0; shapes--) {
-    heads.push(numbers())
-    operands.push(numbers())
-  }
+  const shapes = Array.from({ length: number() }, numbers)
   let end = read[0] as number
   // Where each part is read next.
   const next = Uint32Array.from(lengths, (length) => (end += length) - length)
@@ -82,7 +80,7 @@ function joined(apart: Uint8Array): Uint8Array<ArrayBuffer> {
   end = behind - before
   const body = new Uint8Array(module.length)
   while (functions-- > 0) {
-    const length = bodyOf(apart, next, heads, operands, body)
+    const length = bodyOf(apart, next, shapes, body)
     let rest = length
     for (; rest > 127; rest >>= 7) module[end++] = rest | 128
     module[end++] = rest
@@ -94,21 +92,23 @@ function joined(apart: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 /** The length of the next function's body. Apart: engines compile what is called often sooner than one long loop. */
-function bodyOf(apart: Uint8Array, next: Uint32Array, heads: number[][], operands: number[][], body: Uint8Array): number {
+function bodyOf(apart: Uint8Array, next: Uint32Array, shapes: number[][], body: Uint8Array): number {
   let length = 0
   let shape: number
   do {
     shape = apart[(next[SHAPES] as number)++] as number
-    const head = heads[shape] as number[]
-    const parts = operands[shape] as number[]
-    for (let n = 0; n < head.length; n++) body[length++] = head[n] as number
-    for (let n = 0; n < parts.length; n++) {
-      const part = parts[n] as number
-      let byte: number
-      do {
-        byte = apart[(next[part] as number)++] as number
+    const bytes = shapes[shape] as number[]
+    for (let n = 0; n < bytes.length; n++) {
+      const byte = bytes[n] as number
+      if (byte < OPERAND) {
         body[length++] = byte
-      } while (byte > 127)
+      } else {
+        let digit: number
+        do {
+          digit = apart[(next[byte - OPERAND] as number)++] as number
+          body[length++] = digit
+        } while (digit > 127)
+      }
     }
   } while (shape !== LAST)
   return length

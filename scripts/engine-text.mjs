@@ -7,8 +7,18 @@ const DIGITS = Array.from({ length: 0x7f - 0x20 }, (_, at) => String.fromCharCod
   /[^"'`\\$<]/.test(character)
 )
 
-// More are not numbered by a byte.
+// A byte numbers them.
 const SHAPES_MAX = 256
+
+// Pairs of instructions that are frequent get a shape of their own, until there are so many. More gain nothing: what is
+// rarer than the characters there are takes two.
+const PAIRED_SHAPES_MAX = 192
+
+// Part by part; in this order they compress best.
+const KINDS = ["shapes", "offset", "i32", "local", "depth", "function", "type", "i64", "locals", "global"]
+
+// An operand in a shape: which part it lies in.
+const OPERAND = 256
 
 /** A module as text for a string literal. */
 export function encodeEngine(wasm) {
@@ -17,36 +27,61 @@ export function encodeEngine(wasm) {
 
 function apart(wasm) {
   const { before, functions, behind } = codeOf(wasm)
-  const shapes = shapesOf(functions.flat())
-  const parts = new Map([["shapes", functions.flat().map((instruction) => shapes.get(shapeOf(instruction)).number)]])
-  for (const { kind, bytes } of functions.flat(2).flatMap(({ operands }) => operands)) {
-    if (!parts.has(kind)) parts.set(kind, [])
-    parts.get(kind).push(...bytes)
-  }
-  const kinds = [...parts.keys()]
-  const contents = [...parts.values(), before, behind]
-  const numbers = [wasm.length, contents.length, ...contents.map(({ length }) => length), functions.length, shapes.size]
-  for (const { head, operands } of shapes.values()) {
-    numbers.push(head.length, ...head, operands.length, ...operands.map(({ kind }) => kinds.indexOf(kind)))
-  }
-  return Uint8Array.from([numbers.flatMap(leb), ...contents].flatMap((part) => [...part]))
+  const instructions = functions.flat()
+  const parts = KINDS.map(() => [])
+  for (const { kind, bytes } of instructions.flatMap(({ operands }) => operands)) parts[KINDS.indexOf(kind)].push(...bytes)
+  const { shapes, numbers } = byFrequency(paired(shapesOf(instructions)))
+  const contents = [numbers, ...parts.slice(1), before, behind]
+  const lengths = contents.map(({ length }) => length)
+  const head = [wasm.length, lengths.length, ...lengths, functions.length, shapes.length]
+  for (const shape of shapes) head.push(shape.length, ...shape)
+  return Uint8Array.from([head.flatMap(leb), ...contents].flatMap((part) => [...part]))
 }
 
-// The last instruction of a function has the first number, the most frequent ones have the next.
+// The shapes that there are, and the number of each instruction's. The first shape is that of a function's last one.
 function shapesOf(instructions) {
-  const found = new Map()
-  for (const instruction of instructions) {
-    const shape = shapeOf(instruction)
-    if (!found.has(shape)) found.set(shape, { ...instruction, count: 0 })
-    found.get(shape).count++
-  }
-  if (found.size > SHAPES_MAX) throw new Error(`instructions have ${found.size} shapes, ${SHAPES_MAX} at the most are expected`)
-  const sorted = [...found].sort(([, a], [, b]) => Number(b.last) - Number(a.last) || b.count - a.count)
-  return new Map(sorted.map(([shape, { head, operands }], number) => [shape, { head, operands, number }]))
+  const found = new Map([["last", 0]])
+  const shapes = [[...instructions.at(-1).head]]
+  const numbers = instructions.map(({ head, operands, last }) => {
+    const shape = [...head, ...operands.map(({ kind }) => OPERAND + KINDS.indexOf(kind))]
+    const key = last ? "last" : shape.join()
+    if (!found.has(key)) found.set(key, shapes.push(shape) - 1)
+    return found.get(key)
+  })
+  if (shapes.length > SHAPES_MAX) throw new Error(`instructions have ${shapes.length} shapes, more than a byte numbers`)
+  return { shapes, numbers }
 }
 
-function shapeOf({ head, operands, last }) {
-  return [last, ...head, ...operands.map(({ kind }) => kind)].join()
+function paired({ shapes, numbers }) {
+  const counts = new Uint32Array(SHAPES_MAX ** 2)
+  for (let paired = numbers; ; ) {
+    if (shapes.length >= PAIRED_SHAPES_MAX) return { shapes, numbers: paired }
+    counts.fill(0)
+    for (let at = 1; at < paired.length; at++) {
+      // The last one of a function stays by itself: it is how a decoder finds the end.
+      if (paired[at - 1] > 0 && paired[at] > 0) counts[paired[at - 1] * SHAPES_MAX + paired[at]]++
+    }
+    const most = counts.reduce((best, count, pair) => (count > counts[best] ? pair : best), 0)
+    const [first, second] = [Math.floor(most / SHAPES_MAX), most % SHAPES_MAX]
+    const pair = shapes.push([...shapes[first], ...shapes[second]]) - 1
+    const shorter = []
+    for (let at = 0; at < paired.length; at++) {
+      const isPair = paired[at] === first && paired[at + 1] === second
+      shorter.push(isPair ? pair : paired[at])
+      if (isPair) at++
+    }
+    paired = shorter
+  }
+}
+
+// The first one stays the first.
+function byFrequency({ shapes, numbers }) {
+  const counts = shapes.map(() => 0)
+  for (const number of numbers) counts[number]++
+  counts[0] = Number.POSITIVE_INFINITY
+  const order = [...shapes.keys()].sort((a, b) => (counts[a] === counts[b] ? a - b : counts[b] - counts[a]))
+  const renumbered = order.map((_, number) => order.indexOf(number))
+  return { shapes: order.map((number) => shapes[number]), numbers: numbers.map((number) => renumbered[number]) }
 }
 
 function leb(number) {
