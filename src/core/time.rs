@@ -3,84 +3,114 @@
 //! The bound is JavaScript's safe-integer range, so every instant survives the trip through a
 //! double unchanged. Nothing here reads a clock: an instant is always an argument.
 
+use std::fmt;
+use std::num::NonZeroI64;
+
 /// The largest number of milliseconds either way: 2^53 − 1.
 pub const MILLIS_MAX: i64 = (1 << 53) - 1;
 
-const fn saturate(ms: i64) -> i64 {
-    if ms > MILLIS_MAX {
-        MILLIS_MAX
-    } else if ms < -MILLIS_MAX {
-        -MILLIS_MAX
-    } else {
-        ms
+/// A number of milliseconds, as an odd number: that is never zero, so an `Option` of it takes no more room.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Millis(NonZeroI64);
+
+impl Millis {
+    /// Saturates.
+    const fn new(ms: i64) -> Self {
+        let ms = if ms > MILLIS_MAX {
+            MILLIS_MAX
+        } else if ms < -MILLIS_MAX {
+            -MILLIS_MAX
+        } else {
+            ms
+        };
+        match NonZeroI64::new(ms << 1 | 1) {
+            Some(odd) => Self(odd),
+            None => Self(NonZeroI64::MIN),
+        }
+    }
+
+    const fn get(self) -> i64 {
+        self.0.get() >> 1
+    }
+}
+
+impl Default for Millis {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+impl fmt::Debug for Millis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
     }
 }
 
 /// An instant: milliseconds since the Unix epoch, within ±[`MILLIS_MAX`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Timestamp(i64);
+pub struct Timestamp(Millis);
 
 impl Timestamp {
     /// The latest instant there is.
-    pub const MAX: Self = Self(MILLIS_MAX);
+    pub const MAX: Self = Self::from_millis(MILLIS_MAX);
 
     /// The instant `ms` milliseconds after the Unix epoch, saturating.
     pub const fn from_millis(ms: i64) -> Self {
-        Self(saturate(ms))
+        Self(Millis::new(ms))
     }
 
     /// Milliseconds since the Unix epoch.
     pub const fn as_millis(self) -> i64 {
-        self.0
+        self.0.get()
     }
 
     /// The instant `span` later (earlier, if it is negative), saturating.
     pub const fn plus(self, span: Duration) -> Self {
-        Self(saturate(self.0.saturating_add(span.0)))
+        Self::from_millis(self.as_millis().saturating_add(span.as_millis()))
     }
 
     /// The instant `span` earlier, saturating.
     pub const fn minus(self, span: Duration) -> Self {
-        Self(saturate(self.0.saturating_sub(span.0)))
+        Self::from_millis(self.as_millis().saturating_sub(span.as_millis()))
     }
 
     /// The span from `earlier` to this instant; negative if `earlier` lies later. Saturating.
     pub const fn since(self, earlier: Self) -> Duration {
-        Duration(saturate(self.0.saturating_sub(earlier.0)))
+        Duration::from_millis(self.as_millis().saturating_sub(earlier.as_millis()))
     }
 
     /// The first instant after this one.
     pub const fn next(self) -> Self {
-        self.plus(Duration(1))
+        self.plus(Duration::from_millis(1))
     }
 }
 
 /// A span of time: whole milliseconds, of either sign, within ±[`MILLIS_MAX`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Duration(i64);
+pub struct Duration(Millis);
 
 impl Duration {
     /// No time at all.
-    pub const ZERO: Self = Self(0);
+    pub const ZERO: Self = Self::from_millis(0);
 
     /// A span of `ms` milliseconds, saturating.
     pub const fn from_millis(ms: i64) -> Self {
-        Self(saturate(ms))
+        Self(Millis::new(ms))
     }
 
     /// A span of `secs` seconds, saturating.
     pub const fn from_secs(secs: i64) -> Self {
-        Self(saturate(secs.saturating_mul(1000)))
+        Self::from_millis(secs.saturating_mul(1000))
     }
 
     /// Whole milliseconds.
     pub const fn as_millis(self) -> i64 {
-        self.0
+        self.0.get()
     }
 
     /// Whether any time is left: more than zero.
     pub const fn is_positive(self) -> bool {
-        self.0 > 0
+        self.as_millis() > 0
     }
 
     /// Reads a duration string: digits, an optional decimal part, one of `ms s m h d`. No sign, no
@@ -153,6 +183,22 @@ mod tests {
         {
             assert_eq!(Duration::parse(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn an_instant_comes_out_as_it_went_in_and_keeps_its_order() {
+        let [min, max] = [-MILLIS_MAX, MILLIS_MAX];
+        let instants = [min, min + 1, -2, -1, 0, 1, 2, max - 1, max].map(Timestamp::from_millis);
+        assert_eq!(instants.map(Timestamp::as_millis), [min, min + 1, -2, -1, 0, 1, 2, max - 1, max]);
+        assert!(instants.is_sorted());
+        assert_eq!(Timestamp::default().as_millis(), 0);
+        assert_eq!(format!("{:?}", Timestamp::from_millis(-7)), "Timestamp(-7)");
+    }
+
+    #[test]
+    fn an_instant_that_may_be_absent_takes_no_more_room() {
+        assert_eq!(size_of::<Option<Timestamp>>(), size_of::<i64>());
+        assert_eq!(size_of::<Option<Duration>>(), size_of::<i64>());
     }
 
     #[test]
