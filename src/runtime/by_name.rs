@@ -5,7 +5,7 @@ use crate::core::Name;
 
 /// Values by name, in name order (by code points).
 #[derive(Debug)]
-pub(super) struct ByName<T>(Vec<(Name, Box<T>)>);
+pub(super) struct ByName<T>(Vec<(Name, T)>);
 
 impl<T> ByName<T> {
     pub(super) const fn new() -> Self {
@@ -14,7 +14,7 @@ impl<T> ByName<T> {
 
     pub(super) fn get(&self, name: &Name) -> Option<&T> {
         let at = self.find(name).ok()?;
-        self.0.get(at).map(|(_, value)| &**value)
+        self.0.get(at).map(|(_, value)| value)
     }
 
     /// The value of a name; a new one if there was none.
@@ -23,19 +23,19 @@ impl<T> ByName<T> {
         T: Default,
     {
         let at = self.find(name).unwrap_or_else(|at| {
-            self.0.insert(at, (name.clone(), Box::default()));
+            self.0.insert(at, (name.clone(), T::default()));
             at
         });
-        self.0.get_mut(at).map(|(_, value)| &mut **value)
+        self.0.get_mut(at).map(|(_, value)| value)
     }
 
     pub(super) fn get_mut(&mut self, name: &Name) -> Option<&mut T> {
         let at = self.find(name).ok()?;
-        self.0.get_mut(at).map(|(_, value)| &mut **value)
+        self.0.get_mut(at).map(|(_, value)| value)
     }
 
     /// Puts a value in; an old one of that name goes.
-    pub(super) fn insert(&mut self, name: Name, value: Box<T>) {
+    pub(super) fn insert(&mut self, name: Name, value: T) {
         match self.find(&name) {
             Ok(at) => {
                 if let Some(entry) = self.0.get_mut(at) {
@@ -46,17 +46,17 @@ impl<T> ByName<T> {
         }
     }
 
-    pub(super) fn remove(&mut self, name: &Name) -> Option<Box<T>> {
+    pub(super) fn remove(&mut self, name: &Name) -> Option<T> {
         let at = self.find(name).ok()?;
         Some(self.0.remove(at).1)
     }
 
     pub(super) fn values(&self) -> impl Iterator<Item = &T> {
-        self.0.iter().map(|(_, value)| &**value)
+        self.0.iter().map(|(_, value)| value)
     }
 
     pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.0.iter_mut().map(|(_, value)| &mut **value)
+        self.0.iter_mut().map(|(_, value)| value)
     }
 
     pub(super) fn retain(&mut self, keep: impl Fn(&T) -> bool) {

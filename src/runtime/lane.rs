@@ -5,189 +5,205 @@
 //! that steps back behind a deadline already passed makes the lane look at all its ready rows, once
 //! per such step.
 
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::slab::Slab;
+use super::sorted::Sorted;
 use crate::core::index::{FIRST, LAST, Sort, after, claim_order, crossed, until};
 use crate::core::queue::inspect::Tally;
 use crate::core::{Duration, Job, JobId, Place, State, Timestamp, View};
 
-/// One shape of key for the rows and all indexes, and one of value: to wasm they are one map then. Two sort columns
-/// and the id.
-type Key = Sort;
-type Map<P> = BTreeMap<Key, Rc<Entry<P>>>;
-
-#[derive(Debug)]
-struct Entry<P> {
-    job: RefCell<Rc<Job>>,
-    payload: P,
-    place: Cell<Place>,
-}
-
-impl<P> Entry<P> {
-    fn job(&self) -> Rc<Job> {
-        Rc::clone(&self.job.borrow())
-    }
-}
-
 /// The rows of one queue.
 #[derive(Debug)]
 pub(super) struct Lane<P> {
-    rows: Map<P>,
-    index: Index<P>,
+    rows: Slab<Row<P>>,
+    index: Index,
     /// The instant that all places are true for.
     settled: Timestamp,
 }
 
 #[derive(Debug)]
-struct Index<P> {
+struct Row<P> {
+    job: Rc<Job>,
+    payload: P,
+}
+
+/// The slots of rows.
+#[derive(Debug)]
+struct Index {
+    /// All jobs, by id.
+    all: Sorted,
     /// Claimable jobs, in claim order.
-    ready: Map<P>,
+    ready: Sorted,
     /// Jobs that become claimable, by when.
-    upcoming: Map<P>,
+    upcoming: Sorted,
     /// Jobs out of attempts, by when a claim may bury them.
-    spent: Map<P>,
+    spent: Sorted,
     /// Jobs that expire and are not dead, by when.
-    expiring: Map<P>,
+    expiring: Sorted,
     /// Dead jobs, by id.
-    dead: Map<P>,
+    dead: Sorted,
     /// Dead jobs that are not kept for ever, by the end of their retention.
-    aging: Map<P>,
+    aging: Sorted,
     pending: usize,
     processing: usize,
     /// The latest instant whose passing made a row ready or parked it.
     crossed: Timestamp,
 }
 
-/// The first `limit` entries of an index from one key to another, both included.
-// One copy of it: a range over a tree is a lot of code.
+/// The slots of the first `limit` entries from one key to another, both included.
+// One copy of it: a range over blocks is a lot of code.
 #[inline(never)]
-fn entries<P>(index: &Map<P>, from: Key, to: Key, limit: usize) -> Vec<Rc<Entry<P>>> {
-    index.range(from..=to).take(limit).map(|(_, entry)| Rc::clone(entry)).collect()
+fn slots(index: &Sorted, from: Sort, to: Sort, limit: usize) -> Vec<usize> {
+    index.from(from).take_while(|(key, _)| *key <= to).take(limit).map(|(_, slot)| *slot).collect()
 }
 
 /// The id first, where the comparison of two keys ends.
-const fn row(id: JobId) -> Key {
+const fn by_id(id: JobId) -> Sort {
     (id.cast_signed(), 0, 0)
+}
+
+const fn by_instant(at: Timestamp, id: JobId) -> Sort {
+    (at.as_millis(), 0, id)
 }
 
 impl<P> Default for Lane<P> {
     fn default() -> Self {
         let start = Timestamp::from_millis(i64::MIN);
-        Self { rows: Map::new(), index: Index::new(start), settled: start }
+        Self { rows: Slab::new(), index: Index::new(start), settled: start }
     }
 }
 
 impl<P: Clone> Lane<P> {
     pub(super) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.index.all.is_empty()
     }
 
     /// Makes all places true at `now`.
-    #[inline(never)]
     pub(super) fn settle(&mut self, now: Timestamp) {
+        if now != self.settled {
+            self.pass(now);
+        }
+    }
+
+    #[inline(never)]
+    fn pass(&mut self, now: Timestamp) {
         if now < self.settled && now < self.index.crossed {
             self.settle_back(now);
         }
-        while let Some((&(due, ..), entry)) = self.index.upcoming.first_key_value() {
-            if due > now.as_millis() {
-                break;
-            }
-            let entry = Rc::clone(entry);
-            self.index.replace(&entry, now);
+        while let Some((_, slot)) =
+            self.index.upcoming.first().copied().filter(|((due, ..), _)| *due <= now.as_millis())
+        {
+            self.replace(slot, now);
         }
         if now > self.settled && !self.index.expiring.is_empty() {
-            for entry in entries(&self.index.expiring, after(self.settled), until(now), usize::MAX) {
-                self.index.replace(&entry, now);
+            for slot in slots(&self.index.expiring, after(self.settled), until(now), usize::MAX) {
+                self.replace(slot, now);
             }
         }
         self.settled = now;
     }
 
     fn settle_back(&mut self, now: Timestamp) {
-        let mut wrong = entries(&self.index.ready, FIRST, LAST, usize::MAX);
-        wrong.append(&mut entries(&self.index.expiring, after(now), LAST, usize::MAX));
+        let mut wrong = slots(&self.index.expiring, after(now), LAST, usize::MAX);
+        // Those that are ready too are among the next.
+        wrong.retain(|slot| self.rows.get(*slot).is_some_and(|row| row.job.place(self.settled) != Place::Ready));
+        wrong.append(&mut slots(&self.index.ready, FIRST, LAST, usize::MAX));
         self.index.crossed = now;
-        for entry in wrong {
-            self.index.replace(&entry, now);
+        for slot in wrong {
+            self.replace(slot, now);
         }
     }
 
+    /// Moves a row from its place when the lane was last settled to that at `now`.
+    #[inline(never)]
+    fn replace(&mut self, slot: usize, now: Timestamp) {
+        if let Some(row) = self.rows.get(slot) {
+            self.index.remove(&row.job, self.settled);
+            self.index.add(&row.job, slot, now);
+        }
+    }
+
+    // The writes. All of them want a lane that is settled at `now`.
+
     pub(super) fn insert(&mut self, job: Rc<Job>, payload: P, now: Timestamp) {
-        let (id, place) = (job.id, Cell::new(job.place(now)));
-        let entry = Rc::new(Entry { job: RefCell::new(job), payload, place });
-        self.index.add(&entry, now);
-        self.rows.insert(row(id), entry);
+        let slot = self.rows.insert(Row { job: Rc::clone(&job), payload });
+        self.index.all.insert(by_id(job.id), slot);
+        self.index.add(&job, slot, now);
     }
 
     pub(super) fn update(&mut self, job: Rc<Job>, now: Timestamp) {
-        if let Some(entry) = self.rows.get(&row(job.id)) {
-            self.index.remove(entry);
-            entry.place.set(job.place(now));
-            entry.job.replace(job);
-            self.index.add(entry, now);
+        let Some(slot) = self.index.all.get(&by_id(job.id)) else { return };
+        if let Some(row) = self.rows.get_mut(slot) {
+            self.index.remove(&row.job, now);
+            self.index.add(&job, slot, now);
+            row.job = job;
         }
     }
 
     /// Whether there was one.
-    pub(super) fn remove(&mut self, id: JobId) -> bool {
-        let removed = self.rows.remove(&row(id));
-        if let Some(entry) = &removed {
-            self.index.remove(entry);
+    pub(super) fn remove(&mut self, id: JobId, now: Timestamp) -> bool {
+        let removed = self.index.all.remove(&by_id(id)).and_then(|slot| self.rows.remove(slot));
+        if let Some(row) = &removed {
+            self.index.remove(&row.job, now);
         }
         removed.is_some()
     }
 
     /// Moves every derived deadline back by `step`, and settles anew.
     pub(super) fn move_back(&mut self, step: Duration, now: Timestamp) {
+        let all = std::mem::take(&mut self.index.all);
         self.index = Index::new(now);
-        for entry in self.rows.values() {
-            Rc::make_mut(&mut entry.job.borrow_mut()).move_back(step);
-            entry.place.set(entry.job().place(now));
-            self.index.add(entry, now);
+        for (_, slot) in all.from(FIRST) {
+            if let Some(row) = self.rows.get_mut(*slot) {
+                Rc::make_mut(&mut row.job).move_back(step);
+                self.index.add(&row.job, *slot, now);
+            }
         }
+        self.index.all = all;
         self.settled = now;
     }
 
     // The answers. All of them want a settled lane.
 
     pub(super) fn job(&self, id: JobId, payload: bool, view: &mut View<P>) {
-        if let Some(entry) = self.rows.get(&row(id)) {
-            give(entry, payload, view);
+        if let Some(slot) = self.index.all.get(&by_id(id)) {
+            self.give(slot, payload, view);
         }
     }
 
     pub(super) fn head(&self, n: usize, view: &mut View<P>) {
-        if self.index.spent.first_key_value().is_some_and(|(key, _)| *key <= until(view.now())) {
-            give_all(&self.index.spent, until(view.now()), usize::MAX, false, view);
+        if self.index.spent.first().is_some_and(|(key, _)| *key <= until(view.now())) {
+            self.give_all(&self.index.spent, until(view.now()), usize::MAX, false, view);
             std::mem::swap(&mut view.spent, &mut view.jobs);
         }
-        match (n, self.index.ready.first_key_value()) {
-            (1, Some((_, entry))) => give(entry, true, view),
-            _ => give_all(&self.index.ready, LAST, n, true, view),
+        match (n, self.index.ready.first()) {
+            (1, Some((_, slot))) => self.give(*slot, true, view),
+            _ => self.give_all(&self.index.ready, LAST, n, true, view),
         }
     }
 
     pub(super) fn overdue(&self, view: &mut View<P>) {
         let end = until(view.now());
-        give_all(&self.index.expiring, end, usize::MAX, false, view);
-        view.aged = entries(&self.index.aging, FIRST, end, usize::MAX).iter().map(|entry| entry.job().id).collect();
+        self.give_all(&self.index.expiring, end, usize::MAX, false, view);
+        let aged = slots(&self.index.aging, FIRST, end, usize::MAX);
+        view.aged = aged.into_iter().filter_map(|slot| self.rows.get(slot)).map(|row| row.job.id).collect();
     }
 
     pub(super) fn dead(&self, view: &mut View<P>) {
-        give_all(&self.index.dead, LAST, usize::MAX, false, view);
+        self.give_all(&self.index.dead, LAST, usize::MAX, false, view);
     }
 
     pub(super) fn page(&self, state: Option<State>, after: JobId, limit: usize, view: &mut View<P>) {
         let Some(first) = after.checked_add(1) else { return };
-        let all = if state == Some(State::Dead) { &self.index.dead } else { &self.rows };
-        for (_, entry) in all.range(row(first)..) {
+        let index = if state == Some(State::Dead) { &self.index.dead } else { &self.index.all };
+        for (_, slot) in index.from(by_id(first)) {
             if view.jobs.len() >= limit {
                 return;
             }
-            if state.is_none_or(|state| entry.job.borrow().state == state) {
-                give(entry, true, view);
+            let Some(row) = self.rows.get(*slot) else { continue };
+            if state.is_none_or(|state| row.job.state == state) {
+                self.give(*slot, true, view);
             }
         }
     }
@@ -208,69 +224,65 @@ impl<P: Clone> Lane<P> {
         }
         first(&self.index.upcoming).into_iter().chain(first(&self.index.spent)).min()
     }
-}
 
-fn first<P>(by_instant: &Map<P>) -> Option<Timestamp> {
-    by_instant.first_key_value().map(|((at, ..), _)| Timestamp::from_millis(*at))
-}
+    #[inline(never)]
+    fn give(&self, slot: usize, payload: bool, view: &mut View<P>) {
+        let Some(row) = self.rows.get(slot) else { return };
+        view.jobs.push(Rc::clone(&row.job));
+        if payload {
+            view.payloads.push(row.payload.clone());
+        }
+    }
 
-#[inline(never)]
-fn give<P: Clone>(entry: &Entry<P>, payload: bool, view: &mut View<P>) {
-    view.jobs.push(entry.job());
-    if payload {
-        view.payloads.push(entry.payload.clone());
+    fn give_all(&self, index: &Sorted, to: Sort, limit: usize, payload: bool, view: &mut View<P>) {
+        for slot in slots(index, FIRST, to, limit) {
+            self.give(slot, payload, view);
+        }
     }
 }
 
-fn give_all<P: Clone>(index: &Map<P>, to: Key, limit: usize, payload: bool, view: &mut View<P>) {
-    for entry in entries(index, FIRST, to, limit) {
-        give(&entry, payload, view);
-    }
+fn first(by_instant: &Sorted) -> Option<Timestamp> {
+    by_instant.first().map(|((at, ..), _)| Timestamp::from_millis(*at))
 }
 
-impl<P> Index<P> {
+impl Index {
     const fn new(crossed: Timestamp) -> Self {
         Self {
-            ready: Map::new(),
-            upcoming: Map::new(),
-            spent: Map::new(),
-            expiring: Map::new(),
-            dead: Map::new(),
-            aging: Map::new(),
+            all: Sorted::new(),
+            ready: Sorted::new(),
+            upcoming: Sorted::new(),
+            spent: Sorted::new(),
+            expiring: Sorted::new(),
+            dead: Sorted::new(),
+            aging: Sorted::new(),
             pending: 0,
             processing: 0,
             crossed,
         }
     }
 
+    /// Adds a row at its place at `now`.
     #[inline(never)]
-    fn replace(&mut self, entry: &Rc<Entry<P>>, now: Timestamp) {
-        self.remove(entry);
-        entry.place.set(entry.job.borrow().place(now));
-        self.add(entry, now);
-    }
-
-    #[inline(never)]
-    fn add(&mut self, entry: &Rc<Entry<P>>, now: Timestamp) {
-        let job: &Job = &entry.job.borrow();
-        if let Some(at) = crossed(job, entry.place.get(), now) {
+    fn add(&mut self, job: &Job, slot: usize, now: Timestamp) {
+        let place = job.place(now);
+        if let Some(at) = crossed(job, place, now) {
             self.crossed = self.crossed.max(at);
         }
-        if let Some((index, key)) = self.by_place(job, entry.place.get()) {
-            index.insert(key, Rc::clone(entry));
+        if let Some((index, key)) = self.by_place(job, place) {
+            index.insert(key, slot);
         }
         if let Some((index, key)) = self.by_end(job) {
-            index.insert(key, Rc::clone(entry));
+            index.insert(key, slot);
         }
         if let Some(count) = self.count(job) {
             *count = count.saturating_add(1);
         }
     }
 
+    /// Removes a row from its place, which is the one at `settled`.
     #[inline(never)]
-    fn remove(&mut self, entry: &Entry<P>) {
-        let job: &Job = &entry.job.borrow();
-        if let Some((index, key)) = self.by_place(job, entry.place.get()) {
+    fn remove(&mut self, job: &Job, settled: Timestamp) {
+        if let Some((index, key)) = self.by_place(job, job.place(settled)) {
             index.remove(&key);
         }
         if let Some((index, key)) = self.by_end(job) {
@@ -282,23 +294,23 @@ impl<P> Index<P> {
     }
 
     /// Where a row is kept for its place.
-    fn by_place(&mut self, job: &Job, place: Place) -> Option<(&mut Map<P>, Key)> {
+    fn by_place(&mut self, job: &Job, place: Place) -> Option<(&mut Sorted, Sort)> {
         match place {
             Place::Ready => Some((&mut self.ready, claim_order(job))),
-            Place::Upcoming(at) => Some((&mut self.upcoming, (at.as_millis(), 0, job.id))),
-            Place::Spent(at) => Some((&mut self.spent, (at.as_millis(), 0, job.id))),
-            Place::Dead => Some((&mut self.dead, row(job.id))),
+            Place::Upcoming(at) => Some((&mut self.upcoming, by_instant(at, job.id))),
+            Place::Spent(at) => Some((&mut self.spent, by_instant(at, job.id))),
+            Place::Dead => Some((&mut self.dead, by_id(job.id))),
             Place::Parked => None,
         }
     }
 
     /// Where a row that does not stay for ever is kept for a sweep.
-    fn by_end(&mut self, job: &Job) -> Option<(&mut Map<P>, Key)> {
+    fn by_end(&mut self, job: &Job) -> Option<(&mut Sorted, Sort)> {
         let (index, end) = match job.state {
             State::Dead => (&mut self.aging, job.purge_at),
             State::Pending | State::Processing => (&mut self.expiring, job.expires_at),
         };
-        end.map(|at| (index, (at.as_millis(), 0, job.id)))
+        end.map(|at| (index, by_instant(at, job.id)))
     }
 
     /// The count that a row is in; dead ones are counted by their index.

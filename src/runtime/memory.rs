@@ -1,16 +1,17 @@
 //! A storage in memory: indexed, ready at once, gone with the process. Clones share it.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::by_name::ByName;
 use super::host::Clock;
 use super::lane::Lane;
+use super::slab::Slab;
+use super::sorted::Sorted;
 use super::store::Store;
 use super::wakes::Wakes;
 use crate::core::clock::Meta;
-use crate::core::index::Sort;
+use crate::core::index::{FIRST, Sort, after, until};
 use crate::core::queue::inspect::Tally;
 use crate::core::{Change, Duration, Error, LockRow, Name, ScheduleRow, Scope, Script, Step, Timestamp, View};
 
@@ -88,18 +89,14 @@ impl<P: Clone> MemoryStore<P> {
     fn run(&self, script: &mut dyn Script<P>, now: Timestamp, view: &mut View<P>) {
         let meta = self.inner.rows.borrow_mut().observe(now);
         view.begin(now, meta);
-        let mut question = script.opening();
-        loop {
-            if let Some(scope) = question {
-                let mut rows = self.inner.rows.borrow_mut();
-                rows.apply(view);
-                view.begin_answer();
-                rows.answer(scope, view);
-            }
-            match script.step(view) {
-                Step::Ask(scope) => question = Some(scope),
-                Step::Done => break,
-            }
+        if let Some(scope) = script.opening() {
+            self.inner.rows.borrow_mut().answer(scope, view);
+        }
+        while let Step::Ask(scope) = script.step(view) {
+            let mut rows = self.inner.rows.borrow_mut();
+            rows.apply(view);
+            view.begin_answer();
+            rows.answer(scope, view);
         }
         self.inner.rows.borrow_mut().apply(view);
     }
@@ -108,7 +105,7 @@ impl<P: Clone> MemoryStore<P> {
 #[derive(Debug)]
 struct Rows<P> {
     meta: Meta,
-    lanes: ByName<Lane<P>>,
+    lanes: ByName<Box<Lane<P>>>,
     /// How often a queue has run empty since empty ones were last forgotten.
     emptied: usize,
     locks: ByName<LockRow>,
@@ -141,36 +138,35 @@ impl<P: Clone> Rows<P> {
         let now = view.now();
         self.meta = view.meta;
         for change in view.changes.drain(..) {
-            match &change {
-                Change::Insert(job, _) | Change::Update(job) => self.in_lane(&job.queue.clone(), now, change),
-                Change::Remove { queue, .. } => self.in_lane(&queue.clone(), now, change),
-                _ => self.apply_beside(change),
+            match change {
+                Change::Insert(job, payload) => {
+                    if let Some(lane) = self.lane(&job.queue, now) {
+                        lane.insert(job, payload, now);
+                    }
+                }
+                Change::Update(job) => {
+                    if let Some(lane) = self.lane(&job.queue, now) {
+                        lane.update(job, now);
+                    }
+                }
+                Change::Remove { queue, id } => {
+                    if self.lane(&queue, now).is_some_and(|lane| lane.remove(id, now) && lane.is_empty()) {
+                        self.retire_lane();
+                    }
+                }
+                Change::PutLock(name, lock) => self.locks.insert(name, lock),
+                Change::RemoveLock(name) => drop(self.locks.remove(&name)),
+                Change::PutSchedule(row) => self.schedules.put(row),
+                Change::RemoveSchedule(name) => self.schedules.remove(&name),
             }
         }
     }
 
-    /// What is not about jobs.
-    #[inline(never)]
-    fn apply_beside(&mut self, change: Change<P>) {
-        match change {
-            Change::PutLock(name, lock) => self.locks.insert(name, Box::new(lock)),
-            Change::RemoveLock(name) => drop(self.locks.remove(&name)),
-            Change::PutSchedule(row) => self.schedules.put(row),
-            Change::RemoveSchedule(name) => self.schedules.remove(&name),
-            Change::Insert(..) | Change::Update(_) | Change::Remove { .. } => {}
-        }
-    }
-
-    /// Writes to the lane of a queue, settled; made if there is none.
-    fn in_lane(&mut self, queue: &Name, now: Timestamp, change: Change<P>) {
-        let Some(lane) = self.lanes.get_or_insert(queue) else { return };
+    /// The lane of a queue, settled; made if there is none.
+    fn lane(&mut self, queue: &Name, now: Timestamp) -> Option<&mut Lane<P>> {
+        let lane = self.lanes.get_or_insert(queue)?;
         lane.settle(now);
-        match change {
-            Change::Insert(job, payload) => lane.insert(job, payload, now),
-            Change::Update(job) => lane.update(job, now),
-            Change::Remove { id, .. } if lane.remove(id) && lane.is_empty() => self.retire_lane(),
-            _ => {}
-        }
+        Some(lane)
     }
 
     fn retire_lane(&mut self) {
@@ -188,13 +184,11 @@ impl<P: Clone> Rows<P> {
         match scope {
             Scope::Lock { name } => view.lock = self.locks.get(&name).cloned(),
             Scope::Schedule { name } => {
-                view.schedules.extend(self.schedules.rows.get(&name).map(|found| Rc::clone(&found.row)));
+                view.schedules.extend(self.schedules.get(&name).cloned());
             }
-            Scope::Schedules => view.schedules.extend(self.schedules.rows.values().map(|found| Rc::clone(&found.row))),
+            Scope::Schedules => view.schedules.extend(self.schedules.all().cloned()),
             Scope::DueSchedules => self.schedules.due(view),
-            Scope::NextBoundary => {
-                view.deadline = self.schedules.by_boundary.first_key_value().map(|(_, row)| row.next_fire_at);
-            }
+            Scope::NextBoundary => view.deadline = self.schedules.next_boundary(),
             Scope::Job { queue, id, payload } => {
                 if let Some(lane) = self.settled(&queue, now) {
                     lane.job(id, payload, view);
@@ -237,40 +231,60 @@ impl<P: Clone> Rows<P> {
 /// The schedules by name, and by what a tick looks for.
 #[derive(Debug)]
 struct Schedules<P> {
-    rows: ByName<Numbered<P>>,
-    /// By the next boundary. Numbered, so that the map has the shape of a lane's.
-    by_boundary: BTreeMap<Sort, Rc<ScheduleRow<P>>>,
+    rows: Slab<Rc<ScheduleRow<P>>>,
+    /// Their slots.
+    by_name: ByName<usize>,
+    /// By the next boundary.
+    by_boundary: Sorted,
     /// By the boundary before the next: one in the future gives a boundary too far ahead away.
-    by_previous: BTreeMap<Sort, Rc<ScheduleRow<P>>>,
-    put: u64,
-}
-
-#[derive(Debug)]
-struct Numbered<P> {
-    number: u64,
-    row: Rc<ScheduleRow<P>>,
+    by_previous: Sorted,
 }
 
 impl<P> Default for Schedules<P> {
     fn default() -> Self {
-        Self { rows: ByName::new(), by_boundary: BTreeMap::new(), by_previous: BTreeMap::new(), put: 0 }
+        Self { rows: Slab::new(), by_name: ByName::new(), by_boundary: Sorted::new(), by_previous: Sorted::new() }
     }
 }
 
 impl<P: Clone> Schedules<P> {
+    fn get(&self, name: &Name) -> Option<&Rc<ScheduleRow<P>>> {
+        self.rows.get(*self.by_name.get(name)?)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Rc<ScheduleRow<P>>> {
+        self.by_name.values().filter_map(|slot| self.rows.get(*slot))
+    }
+
     fn put(&mut self, row: Rc<ScheduleRow<P>>) {
-        self.remove(&row.name);
-        self.put = self.put.saturating_add(1);
-        let number = self.put;
-        let [boundary, previous] = keys(&row, number);
-        self.by_boundary.insert(boundary, Rc::clone(&row));
-        self.by_previous.insert(previous, Rc::clone(&row));
-        self.rows.insert(row.name.clone(), Box::new(Numbered { number, row }));
+        let slot = match self.by_name.get(&row.name).copied() {
+            Some(slot) => {
+                self.leave(slot);
+                slot
+            }
+            None => {
+                let slot = self.rows.insert(Rc::clone(&row));
+                self.by_name.insert(row.name.clone(), slot);
+                slot
+            }
+        };
+        let [boundary, previous] = keys(&row, slot);
+        self.by_boundary.insert(boundary, slot);
+        self.by_previous.insert(previous, slot);
+        if let Some(old) = self.rows.get_mut(slot) {
+            *old = row;
+        }
     }
 
     fn remove(&mut self, name: &Name) {
-        if let Some(old) = self.rows.remove(name) {
-            let [boundary, previous] = keys(&old.row, old.number);
+        if let Some(slot) = self.by_name.remove(name) {
+            self.leave(slot);
+            self.rows.remove(slot);
+        }
+    }
+
+    fn leave(&mut self, slot: usize) {
+        if let Some(row) = self.rows.get(slot) {
+            let [boundary, previous] = keys(row, slot);
             self.by_boundary.remove(&boundary);
             self.by_previous.remove(&previous);
         }
@@ -278,24 +292,27 @@ impl<P: Clone> Schedules<P> {
 
     fn due(&self, view: &mut View<P>) {
         let now = view.now();
-        let due = self.by_boundary.values().take_while(|row| row.next_fire_at <= now);
-        let too_far = self.by_previous.iter().rev().take_while(|((at, ..), _)| *at > now.as_millis());
-        for row in due.chain(too_far.map(|(_, row)| row)) {
+        let due = self.by_boundary.from(FIRST).take_while(|(key, _)| *key <= until(now));
+        let too_far = self.by_previous.from(after(now));
+        for row in due.chain(too_far).filter_map(|(_, slot)| self.rows.get(*slot)) {
             view.add_schedule(row);
         }
     }
 
+    fn next_boundary(&self) -> Option<Timestamp> {
+        self.by_boundary.first().map(|((at, ..), _)| Timestamp::from_millis(*at))
+    }
+
     fn move_back(&mut self, step: Duration) {
-        let Self { rows, put, .. } = std::mem::take(self);
-        self.put = put;
-        for numbered in rows.values() {
-            let mut row = Rc::clone(&numbered.row);
+        let rows: Vec<Rc<ScheduleRow<P>>> = self.all().cloned().collect();
+        for mut row in rows {
             Rc::make_mut(&mut row).move_back(step);
             self.put(row);
         }
     }
 }
 
-fn keys<P>(row: &ScheduleRow<P>, number: u64) -> [Sort; 2] {
-    [(row.next_fire_at.as_millis(), 0, number), (row.next_fire_at.minus(row.interval).as_millis(), 0, number)]
+fn keys<P>(row: &ScheduleRow<P>, slot: usize) -> [Sort; 2] {
+    let by = |at: Timestamp| (at.as_millis(), 0, slot as u64);
+    [by(row.next_fire_at), by(row.next_fire_at.minus(row.interval))]
 }

@@ -14,6 +14,8 @@ mod memory;
 mod outbox;
 mod queue;
 mod schedules;
+mod slab;
+mod sorted;
 mod store;
 pub(crate) mod transaction;
 mod wakes;
