@@ -1,5 +1,6 @@
 //! Names: of queues, outboxes, locks, schedules, lock owners and workers.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
@@ -10,8 +11,21 @@ use super::error::Error;
 pub const RESERVED_PREFIX: &str = "__alkstore_";
 
 /// A checked name; cheap to clone.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Name(Rc<str>);
+
+// Most names that are compared are clones of one another.
+impl Ord for Name {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if Rc::ptr_eq(&self.0, &other.0) { Ordering::Equal } else { self.0.cmp(&other.0) }
+    }
+}
+
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 impl Name {
     /// A name that users share: of a queue, an outbox, a lock or a schedule. `argument` is what the

@@ -104,11 +104,15 @@ impl<P> View<P> {
 
     /// For the storage: makes room for the next answer.
     pub fn begin_answer(&mut self) {
-        self.jobs.clear();
-        self.payloads.clear();
-        self.spent.clear();
-        self.aged.clear();
-        self.schedules.clear();
+        // Most scripts leave nothing of an answer behind.
+        let is_used_up = self.jobs.is_empty() && self.payloads.is_empty() && self.spent.is_empty();
+        if !(is_used_up && self.aged.is_empty() && self.schedules.is_empty()) {
+            self.jobs.clear();
+            self.payloads.clear();
+            self.spent.clear();
+            self.aged.clear();
+            self.schedules.clear();
+        }
         self.lock = None;
         self.deadline = None;
     }

@@ -1,5 +1,6 @@
 //! A queue's handle.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::engine::Engine;
@@ -18,7 +19,7 @@ use crate::core::queue::heartbeat::Heartbeat;
 use crate::core::queue::inspect::{Get, List, NextClaim, Stats, Tally};
 use crate::core::queue::retry::Retry;
 use crate::core::queue::sweep::Sweep;
-use crate::core::{Claim, Duration, Error, Job, JobId, Name, State, Topic};
+use crate::core::{Claim, Duration, Error, Job, JobId, Name, Script, State, Topic};
 
 /// A queue, and the options that its jobs are stamped with.
 ///
@@ -30,17 +31,19 @@ pub struct Queue<S: Store, H: Host> {
     engine: Engine<S, H>,
     name: Name,
     stamps: Stamps,
+    /// Who claimed last: workers claim again and again under one name.
+    worker: RefCell<Option<Name>>,
 }
 
 impl<S: Store, H: Host> Clone for Queue<S, H> {
     fn clone(&self) -> Self {
-        Self { engine: self.engine.clone(), name: self.name.clone(), stamps: self.stamps }
+        Self::new(self.engine.clone(), self.name.clone(), self.stamps)
     }
 }
 
 impl<S: Store, H: Host> Queue<S, H> {
     pub(super) const fn new(engine: Engine<S, H>, name: Name, stamps: Stamps) -> Self {
-        Self { engine, name, stamps }
+        Self { engine, name, stamps, worker: RefCell::new(None) }
     }
 
     /// The queue's name.
@@ -53,13 +56,30 @@ impl<S: Store, H: Host> Queue<S, H> {
         self.stamps
     }
 
+    /// Runs an operation where it stands, if the storage never waits.
+    async fn run<T, R>(&self, mut script: T, outcome: impl Fn(&mut T) -> R) -> Result<R, Error>
+    where
+        T: Script<S::Payload> + 'static,
+    {
+        match self.engine.run_now(&mut script) {
+            Some(done) => done.map(|()| outcome(&mut script)),
+            None => self.engine.run(script).await.map(|mut script| outcome(&mut script)),
+        }
+    }
+
+    fn claim(&self, worker: &str, n: usize) -> Result<ClaimJobs<S::Payload>, Error> {
+        let known = self.worker.borrow().clone().filter(|known| **known == *worker);
+        let worker = known.map_or_else(|| Name::local("workerId", worker), Ok)?;
+        self.worker.replace(Some(worker.clone()));
+        Ok(ClaimJobs::new(self.name.clone(), worker, n))
+    }
+
     /// Adds a job and returns its id.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if a count is not a safe integer.
     pub async fn enqueue(&self, payload: S::Payload, options: &EnqueueOptions) -> Result<JobId, Error> {
-        let script = self.engine.run(Enqueue::new(self.name.clone(), self.stamps, *options, payload)?).await?;
-        Ok(script.id)
+        self.run(Enqueue::new(self.name.clone(), self.stamps, *options, payload)?, |script| script.id).await
     }
 
     /// Hands out the first claimable job, or `None`.
@@ -67,7 +87,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// [`Error::InvalidName`] if `worker` is blank.
     pub async fn claim_one(&self, worker: &str) -> Result<Option<ClaimedJob<S::Payload>>, Error> {
-        Ok(self.claim_batch(worker, 1).await?.pop())
+        self.run(self.claim(worker, 1)?, |script| script.claimed.pop()).await
     }
 
     /// Hands out up to `n` claimable jobs, in claim order: priority, then ready time, then id. Zero
@@ -76,8 +96,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// [`Error::InvalidName`] if `worker` is blank.
     pub async fn claim_batch(&self, worker: &str, n: usize) -> Result<Vec<ClaimedJob<S::Payload>>, Error> {
-        let script = self.engine.run(ClaimJobs::new(self.name.clone(), Name::local("workerId", worker)?, n)).await?;
-        Ok(script.claimed)
+        self.run(self.claim(worker, n)?, |script| std::mem::take(&mut script.claimed)).await
     }
 
     /// Removes the job: completed work leaves no row.
@@ -85,8 +104,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// Only the storage's.
     pub async fn ack(&self, claim: Claim) -> Result<bool, Error> {
-        let script = self.engine.run(Ack::new(claim)).await?;
-        Ok(script.landed)
+        self.run(Ack::new(claim), |script| script.landed).await
     }
 
     /// Gives the job back for another attempt after `delay`, by default
