@@ -19,6 +19,9 @@ use crate::core::{Change, Duration, Error, LockRow, Name, ScheduleRow, Scope, Sc
 /// one that is drained and filled in turn costs nothing.
 const LANES_EMPTIED_MAX: usize = 1024;
 
+/// How many due schedules a tick sorts by name. If more are due, it looks at all schedules, which are sorted.
+const SORTED_MAX: usize = 64;
+
 /// Keeps everything in memory. Its operations resolve at the first poll.
 #[derive(Debug)]
 pub struct MemoryStore<P> {
@@ -294,8 +297,13 @@ impl<P: Clone> Schedules<P> {
         let now = view.now();
         let due = self.by_boundary.from(FIRST).take_while(|(key, _)| *key <= until(now));
         let too_far = self.by_previous.from(after(now));
-        for row in due.chain(too_far).filter_map(|(_, slot)| self.rows.get(*slot)) {
-            view.add_schedule(row);
+        let mut slots = due.chain(too_far).map(|(_, slot)| *slot);
+        for slot in slots.by_ref().take(SORTED_MAX) {
+            self.rows.get(slot).into_iter().for_each(|row| view.add_schedule(row));
+        }
+        if slots.next().is_some() {
+            view.schedules.clear();
+            view.schedules.extend(self.all().filter(|row| row.wants_tick(now)).cloned());
         }
     }
 

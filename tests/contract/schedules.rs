@@ -220,6 +220,18 @@ fn a_tick_visits_in_the_order_of_code_points() {
 }
 
 #[test]
+fn a_tick_visits_many_in_the_same_order_and_none_that_is_not_due() {
+    let world = World::new();
+    for n in (100..300).rev() {
+        world.schedule(&n.to_string(), if n % 2 == 0 { "@every 1s" } else { "@every 1m" }, "mail");
+    }
+    let timetable = Timetable::of(world).rows("1s | store.tick | ok");
+    let jobs = now(timetable.world.queue("mail").list(None, 0, 999)).unwrap();
+    let fired: Vec<String> = jobs.iter().map(|(_, payload)| payload.to_string()).collect();
+    assert_eq!(fired, (100..300).step_by(2).map(|n| n.to_string()).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_boundary_too_far_ahead_is_pulled_in_by_the_next_tick() {
     // A step back of less than a minute moves nothing by itself.
     Timetable::new().rows(
