@@ -13,7 +13,8 @@ const CARGO_DENY = "0.20.2"
 const CHECKS = {
   "Cargo.toml": ["licenses", "bans", "sources"],
   "tools/wb/Cargo.toml": ["sources"],
-  "tools/fuzz/Cargo.toml": ["sources"]
+  "tools/fuzz/Cargo.toml": ["sources"],
+  "benches/peers/Cargo.toml": ["sources"]
 }
 
 /** From this severity on a finding must be dealt with. */

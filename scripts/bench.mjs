@@ -8,6 +8,7 @@ import { cached } from "./lib/stamp.mjs"
 /** Each is a program of its own, in this order. */
 const benches = {
   native: ["cargo", ["bench", "--locked", "--bench", "engine", "--"]],
+  peers: ["cargo", ["run", "--locked", "--release", "--manifest-path", "benches/peers/Cargo.toml", "--"]],
   node: ["node", ["benches/node.mjs"]],
   "cold-start": ["node", ["benches/cold-start.mjs"]],
   "indexeddb-open": ["node", ["benches/indexeddb-open.mjs"]],

@@ -39,7 +39,7 @@ test("no crate is there in two versions, but for those that deny.toml names", ()
 })
 
 test("every crate is of the one registry, and has a checksum", () => {
-  for (const lock of ["Cargo.lock", "tools/wb/Cargo.lock", "tools/fuzz/Cargo.lock"]) {
+  for (const lock of ["Cargo.lock", "tools/wb/Cargo.lock", "tools/fuzz/Cargo.lock", "benches/peers/Cargo.lock"]) {
     const entries = read(lock).split("[[package]]").slice(1).filter((entry) => entry.includes("source ="))
     const sources = new Set(entries.map((entry) => /^source = "(.*)"$/m.exec(entry)[1]))
     assert.ok(entries.length > 10 && entries.every((entry) => /^checksum = "[0-9a-f]{64}"$/m.test(entry)), lock)
