@@ -4,7 +4,7 @@
 /** The engine beside the module at `here`, a path or a file's address; `null` if there is none of this very build. */
 export function engineFile(here: string): WebAssembly.Module | null {
   try {
-    const file = here.replace(/[^/\\]*$/, "engine.wasm")
+    const file = `${here.slice(0, Math.max(here.lastIndexOf("/"), here.lastIndexOf("\\")) + 1)}engine.wasm`
     // Asked of the process, not imported: a bundler must not find a builtin here.
     const { readFileSync } = process.getBuiltinModule("node:fs")
     const bytes = readFileSync(file.startsWith("file:") ? new URL(file) : file)

@@ -24,7 +24,7 @@ export class Live {
 
   /** A name, checked ahead of the arguments that come after it. */
   checkedName(argument: "Name" | "Queue" | "Outbox" | "Owner" | "WorkerId", value: unknown): string {
-    const name = nameArgument(argument.replace(/^./, (first) => first.toLowerCase()), value)
+    const name = nameArgument(argument.charAt(0).toLowerCase() + argument.slice(1), value)
     this.inner.check(this.engine.glue.Argument[argument], name)
     return name
   }

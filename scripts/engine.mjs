@@ -5,6 +5,7 @@ import { homedir } from "node:os"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { glueFactory, glueTypes } from "./glue.mjs"
+import { shareSignatures } from "./imports.mjs"
 import { must, root, step } from "./lib/run.mjs"
 import { cached } from "./lib/stamp.mjs"
 import { setupTarget, WASM_TARGET, WBG } from "./setup.mjs"
@@ -45,7 +46,8 @@ const INPUTS = [
   "src",
   "tools/wb/Cargo.lock",
   "scripts/engine.mjs",
-  "scripts/glue.mjs"
+  "scripts/glue.mjs",
+  "scripts/imports.mjs"
 ]
 
 /** Compiles the engine of the package; the rest waits for the tools, this does not. */
@@ -63,9 +65,11 @@ export function linkEngine() {
   return cached("target/.stamps/engine", { inputs: INPUTS, outputs: made("target/engine") }, () =>
     step("linking and optimising the engine", async () => {
       await bindgen("target/engine")
-      const [input, output] = ["target/engine/bindgen/alkstore_bg.wasm", "target/engine/engine.wasm"]
+      const [input, output] = ["target/engine/shared.wasm", "target/engine/engine.wasm"]
+      const { bytes, places } = await shareSignatures(readFileSync(join(root, "target/engine/bindgen/alkstore_bg.wasm")))
+      writeFileSync(join(root, input), bytes)
       const names = await must(process.execPath, [WASM_OPT, ...OPTIMISE, input, "-o", output])
-      await factory("target/engine", JSON.parse(names))
+      await factory("target/engine", JSON.parse(names), places)
     })
   )
 }
@@ -83,7 +87,7 @@ export function buildTestEngines() {
       await bindgen("target/panic-build")
       const folder = join(root, "target/panic-build")
       copyFileSync(join(folder, "bindgen/alkstore_bg.wasm"), join(folder, "engine.wasm"))
-      await factory("target/panic-build", { imports: [], exports: [] })
+      await factory("target/panic-build", { imports: [], exports: [] }, new Map())
     })
   )
 }
@@ -116,13 +120,13 @@ async function bindgen(folder) {
   await must(join(root, WBG), [join(folder, "compiled.wasm"), "alkstore", join(folder, "bindgen")])
 }
 
-async function factory(folder, names) {
+async function factory(folder, names, places) {
   const wasm = new WebAssembly.Module(readFileSync(join(root, folder, "engine.wasm")))
   assertOnlyGlueImports(new WebAssembly.Module(readFileSync(join(root, folder, "bindgen/alkstore_bg.wasm"))))
   assertNoLocalPaths(join(root, folder, "engine.wasm"))
   const glue = readFileSync(join(root, folder, "bindgen/alkstore.js"), "utf8")
   const file = join(root, folder, "glue.js")
-  writeFileSync(file, await glueFactory(glue, wasm, names))
+  writeFileSync(file, await glueFactory(glue, wasm, names, places))
   writeFileSync(join(root, folder, "glue.d.ts"), glueTypes)
   await assertStarts(file, wasm)
 }

@@ -13,8 +13,43 @@ const ANCHORS = [
 const MODULE = "./alkstore_bg.js"
 const OWN_EXPORTS = "export { initSync, __wbg_init as default };"
 
-// Nobody looks a number's name up, and handles are not disposed of by `using`.
-const UNUSED = /^if \(Symbol\.dispose\) .*\n|, "\d+": "\w+"|^ +"\d+": "\w+",?\n/gm
+// What nobody needs: the name of a number; `using`, or `free` but for a loop's stop; an encoder without `encodeInto`, and
+// strings without `realloc`; the class of a handle, which callers cannot touch.
+const UNUSED = [
+  /^if \(Symbol\.dispose\) .*\n/gm,
+  /, "\d+": "\w+"|^ +"\d+": "\w+",?\n/gm,
+  /^    __destroy_into_raw\(\) \{\n(?: {8}.*\n)*    \}\n    free\(\) \{\n(?: {8}.*\n)*? {8}wasm\.__wbg_(?!stop_)\w+_free\(ptr, 0\);\n    \}\n/gm,
+  /^if \(!\('encodeInto' in cachedTextEncoder\)\) \{\n[\s\S]*?^\}\n/gm,
+  /^    if \(realloc === undefined\) \{\n[\s\S]*?^    \}\n/gm,
+  /^ {8}_assertClass\(.*\);\n/gm
+]
+
+// What can be said in fewer words: the registry of a class, which some runtimes lack; an import that may throw, which
+// also has its own parameters then, so that V8 needs no other wrapper for it (scripts/imports.mjs).
+const SHORTER = [
+  [
+    /\(typeof FinalizationRegistry === 'undefined'\)\s+\? \{ register: \(\) => \{\}, unregister: \(\) => \{\} \}\s+: new FinalizationRegistry/g,
+    "finalization"
+  ],
+  [
+    /function\(\) \{ return handleError\(function \((.*?)\) \{\n([\s\S]*?)^ {8}\}, arguments\); \}/gm,
+    "function($1) {\n            try {\n$2            } catch (error) { caught(error); }\n        }"
+  ]
+]
+const SHORTER_HELPERS = `
+function finalization(free) {
+  if (typeof FinalizationRegistry === "undefined") return { register() {}, unregister() {} };
+  return new FinalizationRegistry(free);
+}
+function caught(error) {
+  wasm.__wbindgen_exn_store(addToExternrefTable0(error));
+}
+`
+
+// The exports that a queue in use calls all the time. Each has a guard of its own, in which engines then know what it
+// calls; the others share a few, with as many arguments as any of them has.
+const HOT = /^queue_(enqueue|claim_one|ack)$/
+const SHARED_ARITIES = [4, 12]
 
 // Entered by timers and promises, not by a caller: an error thrown here would be an uncaught one.
 const FROM_THE_EVENT_LOOP = /^__wbg_.*_free$|^__wbindgen_destroy_closure$|convert__closures/
@@ -24,20 +59,23 @@ const INERT_AT_THE_END = /^__|convert__closures/
 
 /**
  * The text of glue.js, from wasm-bindgen's `--target web` output and the module that it belongs to. `names` says what
- * the module's imports and exports were renamed to, as wasm-opt prints it.
+ * the module's imports and exports were renamed to, as wasm-opt prints it, and `places` where the arguments of an
+ * import are, as scripts/imports.mjs has it.
  */
-export async function glueFactory(glue, wasm, names) {
+export async function glueFactory(glue, wasm, names, places) {
   for (const anchor of [...ANCHORS, OWN_EXPORTS]) {
     if (!glue.includes(anchor)) throw new Error(`wasm-bindgen's glue has changed its form: "${anchor}" is not in it`)
   }
-  const source = glue
-    .replace(OWN_EXPORTS, "")
-    .replace("ret = arg0.queueMicrotask;", "ret = queueMicrotask;")
-    .replace(UNUSED, "")
+  const used = UNUSED.reduce((text, unused) => text.replace(unused, ""), glue.replace(OWN_EXPORTS, ""))
+  const source =
+    SHORTER.reduce((text, [long, short]) => text.replace(long, short), withoutCoercions(used)) + SHORTER_HELPERS
   const exported = new Map(names.exports.map(([was, is]) => [was, is]))
   const { build } = await import("esbuild")
   const { outputFiles } = await build({
-    stdin: { contents: renamed(source, names.imports, exported) + lifecycle(glue, wasm, exported), loader: "js" },
+    stdin: {
+      contents: renamed(source.replace("ret = arg0.queueMicrotask;", "ret = queueMicrotask;"), names.imports, exported, places) + lifecycle(glue, wasm, exported),
+      loader: "js"
+    },
     bundle: true,
     write: false,
     format: "esm",
@@ -50,15 +88,30 @@ ${exportsReturned(outputFiles[0].text)}
 `
 }
 
-function renamed(glue, imports, exported) {
+// Numbers are checked before they get here.
+function withoutCoercions(glue) {
+  return glue.replace(/^ {4}(?:static )?\w+\(.*\) \{\n[\s\S]*?^ {4}\}\n/gm, (method) =>
+    [...method.matchAll(/^ +const (val\d+) = \+(\w+);\n/gm)].reduce(
+      (text, [coercion, value, argument]) =>
+        text.replace(coercion, "").replace(new RegExp(`\\b${value}\\b`), argument),
+      method
+    )
+  )
+}
+
+function renamed(glue, imports, exported, places) {
   const imported = new Map(imports.map(([, was, is]) => [was, is]))
   const [module, renamedModule] = [MODULE, imports.length > 0 ? "a" : MODULE]
   return glue
     .replace(`"${module}": import0`, `"${renamedModule}": import0`)
-    .replace(/^( +)(\w+): function\(/gm, (text, indent, name) =>
-      imported.has(name) ? `${indent}${JSON.stringify(imported.get(name))}: function(` : text
-    )
-    .replace(/\bwasm\.(\w+)/g, (text, name) => (exported.has(name) ? `wasm[${JSON.stringify(exported.get(name))}]` : text))
+    .replace(/^ {8}(\w+): function\((.*)\) \{\n[\s\S]*?^ {8}\},\n/gm, (text, name, given) => {
+      if (imports.length > 0 && !imported.has(name)) return ""
+      const names = given.split(", ")
+      const parameters = places.get(name)?.map((index, at) => (index === null ? `_${at}` : names[index])) ?? names
+      const head = `${JSON.stringify(imported.get(name) ?? name)}(${parameters.join(", ")})`
+      return text.replace(`${name}: function(${given})`, head)
+    })
+    .replace(/\bwasm\.(\w+)/g, (_, name) => `wasm[${JSON.stringify(exported.get(name) ?? name)}]`)
 }
 
 // A function body has no exports: the list that esbuild ends with becomes the returned object.
@@ -113,6 +166,7 @@ function lifecycle(glue, wasm, exported) {
   const key = (name) => kinds.find((each) => each.name === name).key
   const caches = [...glue.matchAll(/^let (cached\w+Memory0) = null;$/gm)].map(([, name]) => name)
   const guards = new Set(functions.map((each) => `const ${guardOf(each)} = ${guard(each)};`))
+  const inert = functions.filter(({ name }) => INERT_AT_THE_END.test(name)).map(({ key }) => key)
   return `
 let ended = false;
 ${[...guards].join("\n")}
@@ -125,13 +179,11 @@ export function __start(module) {
   };
 }
 export function __stop(failure) {
-  const inert = () => [];
-  const fail = () => { throw failure(); };
-  const stopped = {
-    ${key("memory")}: { buffer: new ArrayBuffer(0) },
-    ${key("__wbindgen_externrefs")}: { get() {}, set() {} },
-    ${functions.map(({ key, name }) => `${key}: ${INERT_AT_THE_END.test(name) ? "inert" : "fail"}`).join(",\n    ")}
-  };
+  const stopped = {};
+  for (const key of Object.keys(wasm)) stopped[key] = () => { throw failure(); };
+  for (const key of [${inert.join(", ")}]) stopped[key] = () => [];
+  stopped[${key("memory")}] = { buffer: new ArrayBuffer(0) };
+  stopped[${key("__wbindgen_externrefs")}] = { get() {}, set() {} };
   ${caches.map((name) => `${name} = null;`).join("\n  ")}
   ended = true;
   wasmInstance = wasmModule = undefined;
@@ -140,19 +192,20 @@ export function __stop(failure) {
 `
 }
 
-const guardOf = ({ name, arity }) => `${FROM_THE_EVENT_LOOP.test(name) ? "quiet" : "loud"}${arity}`
+const isQuiet = ({ name }) => FROM_THE_EVENT_LOOP.test(name)
+const places = ({ name, arity }) => (HOT.test(name) ? arity : SHARED_ARITIES.find((most) => arity <= most))
+const guardOf = (each) => (HOT.test(each.name) ? each.name : `${isQuiet(each) ? "quiet" : "loud"}${places(each)}`)
 
-// One for each number of arguments. A call that is still under way when a nested one ends the instance has no result
-// either.
-function guard({ name, arity }) {
-  const args = Array.from({ length: arity }, (_, at) => `a${at}`).join(", ")
+// A call that is still under way when a nested one ends the instance has no result either.
+function guard(each) {
+  const args = Array.from({ length: places(each) }, (_, at) => `a${at}`).join(", ")
   const quiet = `try { return call(${args}); } catch (error) { onTrap(error); return []; }`
   const loud = `let result;
       try { result = call(${args}); } catch (error) { throw onTrap(error); }
       if (ended) throw onTrap();
       if (result instanceof Refusal) throw result;
       return result;`
-  return `(call) => (${args}) => { ${FROM_THE_EVENT_LOOP.test(name) ? quiet : loud} }`
+  return `(call) => (${args}) => { ${isQuiet(each) ? quiet : loud} }`
 }
 
 // The number of a wasm function's parameters is its length, which only an instance shows.

@@ -101,17 +101,23 @@ async function bundles() {
 // it and leaves it where the other one finds it. (An ESM file that re-exports a CommonJS one costs a cold start a
 // quarter of its time.)
 async function nodeCores() {
-  const { metafile } = await bundle({ ...from("core"), format: "esm", plugins: plugins("", "core"), outfile: out("core.node.mjs") })
-  const names = metafile.outputs[relative(root, out("core.node.mjs"))].exports
-  await bundle({ ...from("core"), format: "cjs", plugins: plugins("", "core"), outfile: out("core.cjs") })
-  const body = readFileSync(out("core.cjs"), "utf8")
+  await bundle({ ...from("core"), format: "esm", plugins: plugins("", "core"), outfile: out("core.node.mjs") })
+  const { body, names } = exportsReturned(readFileSync(out("core.node.mjs"), "utf8"))
   const engine = readFileSync(join(root, "target/engine/engine.wasm"))
   const build = createHash("sha256").update(body).update(engine).digest("hex").slice(0, 16)
-  const core = `globalThis[Symbol.for("alkstore-wasm ${build}")]??=(module=>{${body}
-return module.exports})({exports:{}})`
+  const core = `globalThis[Symbol.for("alkstore-wasm ${build}")]??=(()=>{"use strict";${body}})()`
   writeFileSync(out("core.cjs"), `module.exports=${core}\n`)
   writeFileSync(out("core.node.mjs"), `const core=${core}\nexport const{${names.join(",")}}=core\n`)
   return core
+}
+
+// A module as the body of a function. (CommonJS would do, with a getter for every name to set up at every start.)
+function exportsReturned(text) {
+  const list = /export\{([^}]*)\};\s*$/.exec(text)
+  if (list === null) throw new Error("the core exports its names in another form than this knows")
+  const pairs = list[1].split(",").map((each) => each.trim().split(" as "))
+  const properties = pairs.map(([own, name = own]) => `${name}:${own}`)
+  return { body: `${text.slice(0, list.index)}return{${properties.join(",")}}`, names: pairs.map(([own, name = own]) => name) }
 }
 
 // The default entry brings the core along: to look for a second file costs a cold start a millisecond.
