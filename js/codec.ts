@@ -2,20 +2,27 @@
 
 import { show } from "./arguments.js"
 import { AlkstoreError } from "./errors.js"
+import { copyGiven, copyKept, isOwnCopy, NOT_PLAIN } from "./plain-data.js"
 
-/** A copy that the queue keeps. Throws `Codec` for what structured clone cannot copy. */
+/**
+ * A copy that the queue keeps. Throws `Codec` for what structured clone cannot copy.
+ *
+ * Where Proxies can be told, a tree of plain data is copied here, at a fraction of the cost; see plain-data.ts.
+ */
 export function copyIn(payload: unknown): unknown {
-  return isOwnCopy(payload) ? payload : clone(payload)
+  if (isOwnCopy(payload)) return payload
+  const copy = copyGiven(payload as object)
+  return copy === NOT_PLAIN ? clone(payload) : copy
 }
 
 /**
- * A fresh copy of what the queue keeps. That came out of structured clone itself, so it holds no getter, no Proxy and
- * no class: a tree of plain objects and arrays is copied here, at a fraction of the cost, and everything else there.
+ * A fresh copy of what the queue keeps. That is such a copy itself, so it holds no getter, no Proxy and no class: a tree
+ * of plain objects and arrays is copied here, and everything else by structured clone.
  */
 export function copyOut<P>(kept: P): P {
   if (isOwnCopy(kept)) return kept
-  const copy = copyTree(kept as object, null, 0)
-  return copy === NOT_A_TREE ? (clone(kept) as P) : (copy as P)
+  const copy = copyKept(kept as object)
+  return copy === NOT_PLAIN ? (clone(kept) as P) : (copy as P)
 }
 
 function clone(value: unknown): unknown {
@@ -144,43 +151,4 @@ function kindOf(part: unknown): string {
   } catch {
     return "an object that cannot be read"
   }
-}
-
-const NOT_A_TREE = Symbol("not a tree")
-
-/** What is deeper is left to structured clone, which knows what the stack holds. */
-const TREE_DEPTH_MAX = 200
-
-// `seen` are the objects above and beside: one that comes again is shared, or a cycle, and must stay so in the copy.
-function copyTree(kept: object, seen: Set<object> | null, depth: number): unknown {
-  if (depth > TREE_DEPTH_MAX) return NOT_A_TREE
-  const prototype: unknown = Object.getPrototypeOf(kept)
-  let copy: Record<string | number, unknown>
-  if (prototype === Object.prototype) copy = { ...kept } as Record<string, unknown>
-  else if (prototype === Array.prototype && isDense(kept as unknown[])) {
-    copy = (kept as unknown[]).slice() as unknown as Record<number, unknown>
-  } else return NOT_A_TREE
-  for (const key of Object.keys(copy)) {
-    const child = copy[key]
-    if (isOwnCopy(child)) continue
-    seen ??= new Set([kept])
-    if (seen.has(child as object)) return NOT_A_TREE
-    seen.add(child as object)
-    const childCopy = copyTree(child as object, seen, depth + 1)
-    if (childCopy === NOT_A_TREE) return NOT_A_TREE
-    // The key is the copy's own by now, `__proto__` too: this sets a property, never a prototype.
-    copy[key] = childCopy
-  }
-  return copy
-}
-
-// No hole, no named property. Indices come first among the keys: if the last key is one, all are.
-function isDense(list: unknown[]): boolean {
-  const keys = Object.keys(list)
-  return keys.length === list.length && (list.length === 0 || keys[list.length - 1] === String(list.length - 1))
-}
-
-// What needs no copying.
-function isOwnCopy(value: unknown): boolean {
-  return value === null || (typeof value !== "object" && typeof value !== "function" && typeof value !== "symbol")
 }

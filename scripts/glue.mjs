@@ -203,7 +203,7 @@ function guard(each) {
   const loud = `let result;
       try { result = call(${args}); } catch (error) { throw onTrap(error); }
       if (ended) throw onTrap();
-      if (result instanceof Refusal) throw result;
+      if (typeof result === "object" && result instanceof Refusal) throw result;
       return result;`
   return `(call) => (${args}) => { ${isQuiet(each) ? quiet : loud} }`
 }
