@@ -168,6 +168,55 @@ fn operations_that_wait_together_share_a_transaction_and_keep_their_own_answers(
 }
 
 #[test]
+fn acks_that_wait_together_take_one_round_of_reads_and_see_each_other() {
+    let (clock, table, executor) = (ManualClock::default(), Table::slow(3), Executor::default());
+    let store = Engine::new(KeyedStore::new(table.clone()), clock, None);
+    let queue = store.queue("q", QueueOptions::default()).unwrap();
+    executor.run_until(async {
+        for payload in 0..20_u64 {
+            queue.enqueue(payload, &plain()).await.unwrap();
+        }
+        let claimed = queue.claim_batch("w", 20).await.unwrap();
+        let (commits, rounds) = (table.commits(), table.rounds());
+        // The first alone, the others together: some of them twice, and one gap among the ids.
+        let leader = executor.spawn({
+            let queue = queue.clone();
+            async move { queue.get(8).await.map(|found| found.is_some()) }
+        });
+        let twice = claimed.iter().chain(&claimed[3..6]).filter(|claimed| claimed.job.id != 9);
+        let acks: Vec<_> = twice
+            .map(|claimed| {
+                let (queue, claim) = (queue.clone(), claimed.job.claim());
+                executor.spawn(async move { queue.ack(claim).await })
+            })
+            .collect();
+        let cancelled = executor.spawn({
+            let queue = queue.clone();
+            async move { queue.cancel(9).await }
+        });
+        let late = executor.spawn({
+            let queue = queue.clone();
+            async move { queue.get(9).await.map(|found| found.is_some()) }
+        });
+        while !late.is_done() {
+            turn().await;
+        }
+        let landed: Vec<bool> = acks.iter().map(|ack| ack.take().unwrap().unwrap()).collect();
+        assert_eq!(landed, [[true; 19].as_slice(), &[false; 3]].concat());
+        assert!(leader.take().unwrap().unwrap() && cancelled.take().unwrap().unwrap());
+        assert!(!late.take().unwrap().unwrap(), "it was cancelled in the same transaction");
+        assert_eq!(table.commits() - commits, 2);
+        // Those that ask for what another has written ask again.
+        assert_eq!(
+            table.rounds() - rounds,
+            1 + 1 + 3 + 1,
+            "of the first; of the others; of the three that came again; of the last"
+        );
+        assert_eq!(queue.stats().await.unwrap().processing, 0);
+    });
+}
+
+#[test]
 fn a_commit_that_fails_fails_its_group_and_nothing_of_it_happened() {
     let (clock, table, executor) = (ManualClock::default(), Table::slow(2), Executor::default());
     let store = Engine::new(KeyedStore::new(table.clone()), clock, None);

@@ -193,9 +193,8 @@ fn request(read: &Read) -> JsValue {
         Read::Payload(id) => get(Array::of2(&"p".into(), &(*id as f64).into()).into()),
         Read::Lock(name) => get(named("l", name).into()),
         Read::Schedule(name) => get(named("s", name).into()),
-        Read::Jobs(after, most) => {
-            let from = after.saturating_add(1) as f64;
-            Array::of4(&"rows".into(), &from.into(), &f64::MAX.into(), &limit(*most)).into()
+        Read::Jobs(from, to, most) => {
+            Array::of4(&"rows".into(), &(*from as f64).into(), &(*to as f64).into(), &limit(*most)).into()
         }
         Read::Locks => all("l"),
         Read::Schedules => all("s"),

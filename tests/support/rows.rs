@@ -64,8 +64,8 @@ impl<P: Clone> Rows<P> {
             Read::Header => Answer::Header(self.header.unwrap_or_default()),
             Read::Job(id) => Answer::Jobs(self.job(id).into_iter().collect()),
             Read::Payload(id) => Answer::Payload(self.jobs.get(&id).map(|(_, payload)| payload.clone())),
-            Read::Jobs(after, limit) => {
-                let ids = self.jobs.range(after + 1..).map(|(id, _)| *id);
+            Read::Jobs(from, to, limit) => {
+                let ids = self.jobs.range(from..=to).map(|(id, _)| *id);
                 Answer::Jobs(ids.take(limit).filter_map(|id| self.job(id)).collect())
             }
             Read::Index { queue, section, from, to, limit } => {

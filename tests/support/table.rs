@@ -21,6 +21,8 @@ struct Inner<P> {
     busy: Cell<bool>,
     /// How many turns each read, and the commit, takes.
     turns: Cell<usize>,
+    /// How many rounds of reads there have been.
+    rounds: Cell<usize>,
     /// How many transactions have been committed.
     commits: Cell<usize>,
     /// How many commits from now on fail.
@@ -39,6 +41,7 @@ impl<P> Default for Table<P> {
             rows: RefCell::default(),
             busy: Cell::new(false),
             turns: Cell::new(0),
+            rounds: Cell::new(0),
             commits: Cell::new(0),
             failures: Cell::new(0),
         };
@@ -57,6 +60,11 @@ impl<P> Table<P> {
     /// How many transactions have been committed.
     pub fn commits(&self) -> usize {
         self.inner.commits.get()
+    }
+
+    /// How many rounds of reads there have been.
+    pub fn rounds(&self) -> usize {
+        self.inner.rounds.get()
     }
 
     /// Lets the next `count` commits fail.
@@ -115,6 +123,7 @@ impl<P: Clone> KeyedTransaction for Transaction<P> {
 
     async fn read(&self, reads: &[Read]) -> Result<Vec<Answer<P>>, Error> {
         self.under_way().await;
+        self.table.inner.rounds.set(self.table.inner.rounds.get() + 1);
         let rows = self.rows.borrow();
         let answers: Vec<_> = reads.iter().map(|read| rows.as_ref().unwrap().read(read.clone())).collect();
         for answer in &answers {

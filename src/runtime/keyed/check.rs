@@ -16,7 +16,7 @@ pub(super) fn check<P>(reads: &[Read], answers: &[Answer<P>]) -> Result<(), Erro
         let Answer::Jobs(rows) = answer else { continue };
         let mut from = match read {
             Read::Index { from, .. } => *from,
-            Read::Jobs(after, _) => (0, 0, after.saturating_add(1)),
+            Read::Jobs(from, ..) => (0, 0, *from),
             _ => FIRST,
         };
         for row in rows {

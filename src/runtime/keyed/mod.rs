@@ -3,6 +3,7 @@
 
 mod answer;
 mod check;
+mod foreseen;
 pub mod format;
 mod rows;
 mod scripts;

@@ -31,8 +31,9 @@ pub enum Read {
     Job(JobId),
     /// The payload of a job whose row came without → [`Answer::Payload`].
     Payload(JobId),
-    /// All jobs of all queues with a larger id, in the order of ids, at most so many → [`Answer::Jobs`].
-    Jobs(JobId, usize),
+    /// All jobs of all queues from one id to another, both included, in the order of ids, at most so many →
+    /// [`Answer::Jobs`].
+    Jobs(JobId, JobId, usize),
     /// A part of the index, both ends included → [`Answer::Jobs`], or [`Answer::Schedules`] of the last two sections.
     Index {
         /// The queue.

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use super::KeyedTransaction;
 use super::answer::{Answers, opening_reads};
 use super::check::check;
+use super::foreseen::{Foreseen, is_by_id};
 use super::rows::{Header, Read, Row, Write};
 use crate::core::index::crossed;
 use crate::core::{Change, Duration, Error, Job, JobId, Scope, Script, Step, Timestamp, Topic, View};
@@ -28,25 +29,27 @@ pub(super) async fn run<T: KeyedTransaction>(
 ) -> Result<Vec<Topic>, Error> {
     let horizon = clock.now()?.plus(HORIZON);
     let mut reads = vec![Read::Header];
-    let mut question = scripts.first_mut().and_then(|script| script.opening());
-    if let Some(scope) = &question {
+    let mut questions: Vec<_> = scripts.iter_mut().map(|script| script.opening()).collect();
+    let mut foreseen = Foreseen::ask(questions.iter().flatten(), &mut reads);
+    let first = questions.first().and_then(Option::as_ref).filter(|scope| !is_by_id(scope));
+    if let Some(scope) = first {
         opening_reads(scope, horizon, &mut reads);
     }
+    let is_asked = first.is_some();
     let mut answers = read(transaction, reads).await?;
     // Read only now: the answers have waited for every transaction before this one.
     let now = clock.now()?;
     let stored = answers.header();
-    let mut running = Scripts { transaction, view: View::default(), header: stored, now };
+    foreseen.fill(&mut answers);
+    let mut running = Scripts { transaction, view: View::default(), header: stored, now, foreseen };
     running.header.meta.next_id = running.header.meta.next_id.max(floor.get());
-    let mut asked = Some(answers).filter(|_| now <= horizon);
+    let mut asked = Some(answers).filter(|_| is_asked && now <= horizon);
     if let Some(step) = running.header.meta.observe(now) {
         running.move_back(step).await?;
+        running.foreseen.forget();
         asked = None;
     }
-    for (at, script) in scripts.iter_mut().enumerate() {
-        if at > 0 {
-            question = script.opening();
-        }
+    for (script, question) in scripts.iter_mut().zip(&mut questions) {
         running.script(*script, question.take(), asked.take()).await?;
         floor.set(running.header.meta.next_id);
     }
@@ -73,6 +76,7 @@ pub(super) struct Scripts<'t, T: KeyedTransaction> {
     pub(super) view: View<T::Payload>,
     pub(super) header: Header,
     pub(super) now: Timestamp,
+    foreseen: Foreseen<T::Payload>,
 }
 
 impl<T: KeyedTransaction> Scripts<'_, T> {
@@ -87,7 +91,7 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
             if let Some(scope) = &question {
                 self.apply();
                 self.view.begin_answer();
-                let answers = match asked.take() {
+                let answers = match asked.take().or_else(|| self.foreseen.answers(scope)) {
                     Some(answers) => answers,
                     None => self.ask(scope).await?,
                 };
@@ -118,6 +122,7 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
         for change in std::mem::take(&mut self.view.changes) {
             let write = match change {
                 Change::Insert(job, payload) => {
+                    self.foreseen.wrote(job.id);
                     self.cross(&job);
                     Write::Insert(job, payload, self.now)
                 }
@@ -125,7 +130,10 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
                     self.update(job);
                     continue;
                 }
-                Change::Remove { id, .. } => Write::Remove(id),
+                Change::Remove { id, .. } => {
+                    self.foreseen.wrote(id);
+                    Write::Remove(id)
+                }
                 Change::PutLock(name, lock) => Write::PutLock(name, lock),
                 Change::RemoveLock(name) => Write::RemoveLock(name),
                 Change::PutSchedule(row) => Write::PutSchedule(row),
@@ -138,6 +146,7 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
     /// Writes a job's row, and with it the entries that are true now.
     #[inline(never)]
     pub(super) fn update(&mut self, job: Rc<Job>) {
+        self.foreseen.wrote(job.id);
         self.cross(&job);
         self.transaction.write(Write::Update(job, self.now));
     }
@@ -160,11 +169,11 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
     /// Moves every derived deadline of the storage back by `step`.
     async fn move_back(&mut self, step: Duration) -> Result<(), Error> {
         self.header.crossed = self.now;
-        let mut after = 0;
+        let mut from = 0;
         loop {
-            let rows = self.read(vec![Read::Jobs(after, MOVE_CHUNK)]).await?.jobs();
+            let rows = self.read(vec![Read::Jobs(from, JobId::MAX, MOVE_CHUNK)]).await?.jobs();
             let Some(last) = rows.last() else { break };
-            after = last.job.id;
+            from = last.job.id.saturating_add(1);
             for mut row in rows {
                 Rc::make_mut(&mut row.job).move_back(step);
                 self.update(row.job);

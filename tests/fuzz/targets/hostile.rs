@@ -123,7 +123,7 @@ impl Transaction {
                 let queue = if line.number(3) == 0 { queue.clone() } else { other(queue) };
                 *answer = instead(Read::Index { queue, section, from: FIRST, to: LAST, limit: usize::MAX }).await?;
             }
-            ('*', answer, Read::Jobs(..)) => *answer = instead(Read::Jobs(0, usize::MAX)).await?,
+            ('*', answer, Read::Jobs(..)) => *answer = instead(Read::Jobs(0, JobId::MAX, usize::MAX)).await?,
             ('*', answer, Read::Job(_)) => *answer = instead(Read::Job(line.id(2))).await?,
             ('*', answer, Read::Lock(_)) => *answer = instead(Read::Locks).await?,
             ('*', answer, Read::Schedule(_)) => *answer = instead(Read::Schedules).await?,
