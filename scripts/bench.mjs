@@ -12,6 +12,7 @@ const benches = {
   node: ["node", ["benches/node.mjs"]],
   "cold-start": ["node", ["benches/cold-start.mjs"]],
   "indexeddb-open": ["node", ["benches/indexeddb-open.mjs"]],
+  indexeddb: ["node", ["benches/indexeddb.mjs"]],
   "page-start": ["node", ["benches/page-start.mjs"]],
   latency: ["node", ["benches/latency.mjs"]],
   "tab-memory": ["node", ["benches/tab-memory.mjs"]],
