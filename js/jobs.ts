@@ -7,47 +7,47 @@ import type { ClaimedJob, Duration, Job, JobState } from "./types.js"
 
 const orNull = (value: number): number | null => (Number.isNaN(value) ? null : value)
 
-/** Called by the engine, which must not be left by an exception: the arguments are a job's columns, NaN where there is nothing. */
-export function readJob(
-  payload: unknown,
-  id: number,
-  queue: string,
-  state: string,
-  priority: number,
-  runAt: number,
-  attempts: number,
-  maxAttempts: number,
-  workerId: string | undefined,
-  claimedAt: number,
-  claimExpiresAt: number,
-  createdAt: number,
-  expiresAt: number,
-  visibilityTimeout: number,
-  backoffBase: number,
-  deadLetterRetention: number,
-  lastError: string | undefined,
-  diedAt: number
-): Job {
+/** Called by the engine, which must not be left by an exception: a job of its columns. */
+export function readJob([
+  payload,
+  id,
+  queue,
+  state,
+  priority,
+  runAt,
+  attempts,
+  maxAttempts,
+  workerId,
+  claimedAt,
+  claimExpiresAt,
+  createdAt,
+  expiresAt,
+  visibilityTimeout,
+  backoffBase,
+  deadLetterRetention,
+  lastError,
+  diedAt
+]: unknown[]): Job {
   return {
     id,
     queue,
-    state: state as JobState,
+    state,
     payload,
     priority,
     runAt,
     attempts,
     maxAttempts,
-    workerId: workerId ?? null,
-    claimedAt: orNull(claimedAt),
-    claimExpiresAt: orNull(claimExpiresAt),
+    workerId,
+    claimedAt,
+    claimExpiresAt,
     createdAt,
-    expiresAt: orNull(expiresAt),
+    expiresAt,
     visibilityTimeout,
     backoffBase,
-    deadLetterRetention: orNull(deadLetterRetention),
-    lastError: lastError ?? null,
-    diedAt: orNull(diedAt)
-  }
+    deadLetterRetention,
+    lastError,
+    diedAt
+  } as Job
 }
 
 /** A job with the operations of its claim. Made by the engine, then given to the handle that claimed it. */

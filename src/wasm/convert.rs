@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use serde::Serialize;
+use js_sys::Array;
 use wasm_bindgen::prelude::*;
 
 use super::Outcome;
@@ -36,11 +36,20 @@ pub fn size(n: usize) -> JsValue {
 }
 
 pub fn array(items: impl Iterator<Item = JsValue>) -> JsValue {
-    let array = js_sys::Array::new();
+    let array = Array::new();
     for item in items {
         array.push(&item);
     }
     array.into()
+}
+
+// Records go as arrays: property names would have to be made at each call, or kept.
+fn record(columns: &[JsValue]) -> Array {
+    columns.iter().collect()
+}
+
+fn or_null(n: Option<i64>) -> JsValue {
+    n.map_or(JsValue::NULL, |n| (n as f64).into())
 }
 
 pub fn enqueue_options(delay: f64, run_at: f64, priority: f64, max_attempts: f64, expires: f64) -> EnqueueOptions {
@@ -88,48 +97,54 @@ pub fn claimed(host: &JsHost, ClaimedJob { job, payload }: ClaimedJob<JsValue>) 
     )
 }
 
+/// Made of an array: with twenty parameters it would cost every start a wrapper, and jobs are read seldom.
 pub fn job(host: &JsHost, (job, payload): (Rc<Job>, JsValue)) -> JsValue {
-    host.job(
+    let text = |text: Option<&str>| text.map_or(JsValue::NULL, JsValue::from_str);
+    let number = |n: i64| or_null(Some(n));
+    let at = |at: Option<Timestamp>| or_null(at.map(|at| at.as_millis()));
+    let span = |span: Option<Duration>| or_null(span.map(|span| span.as_millis()));
+    host.job(&record(&[
         payload,
-        job.id as f64,
-        &job.queue,
-        job.state.as_str(),
-        job.priority as f64,
-        instant(Some(job.run_at)),
-        job.attempts as f64,
-        job.stamps.max_attempts as f64,
-        job.worker_id.as_deref(),
-        instant(job.claimed_at),
-        instant(job.claim_expires_at),
-        instant(Some(job.created_at)),
-        instant(job.expires_at),
-        length(job.stamps.visibility_timeout),
-        length(job.stamps.backoff_base),
-        retention(&job),
-        job.last_error.as_deref(),
-        instant(job.died_at),
-    )
+        JsValue::from(job.id as f64),
+        text(Some(&job.queue)),
+        text(Some(job.state.as_str())),
+        number(job.priority),
+        at(Some(job.run_at)),
+        number(job.attempts),
+        number(job.stamps.max_attempts),
+        text(job.worker_id.as_deref()),
+        at(job.claimed_at),
+        at(job.claim_expires_at),
+        at(Some(job.created_at)),
+        at(job.expires_at),
+        span(Some(job.stamps.visibility_timeout)),
+        span(Some(job.stamps.backoff_base)),
+        span(job.stamps.dead_letter_retention),
+        text(job.last_error.as_deref()),
+        at(job.died_at),
+    ]))
 }
-
-// Records go as tuples: property names would bring a cache of strings along, and a hash map for it.
 
 /// `[pending, ready, processing, dead, nextDeadline]`
 pub fn stats(tally: &Tally) -> JsValue {
     let Tally { pending, ready, processing, dead, next_deadline } = *tally;
-    record(&(pending, ready, processing, dead, next_deadline.map(|at| at.as_millis() as f64)))
+    record(&[size(pending), size(ready), size(processing), size(dead), or_null(next_deadline.map(|at| at.as_millis()))])
+        .into()
 }
 
 /// `[name, spec, queue, priority, maxAttempts, expires, nextFireAt]`
 pub fn schedule(row: &ScheduleRow<JsValue>) -> JsValue {
     let ScheduleOptions { priority, max_attempts, expires } = row.options;
-    let (priority, max_attempts) = (priority.map(|n| n as f64), max_attempts.map(|n| n as f64));
-    let next_fire_at = instant(Some(row.next_fire_at));
-    record(&(&*row.name, &*row.spec, &*row.queue, priority, max_attempts, expires.map(length), next_fire_at))
-}
-
-fn record(record: &impl Serialize) -> JsValue {
-    let serializer = serde_wasm_bindgen::Serializer::new().serialize_missing_as_null(true);
-    record.serialize(&serializer).unwrap_or_else(JsValue::from)
+    record(&[
+        JsValue::from_str(&row.name),
+        JsValue::from_str(&row.spec),
+        JsValue::from_str(&row.queue),
+        or_null(priority),
+        or_null(max_attempts),
+        or_null(expires.map(|span| span.as_millis())),
+        or_null(Some(row.next_fire_at.as_millis())),
+    ])
+    .into()
 }
 
 /// The user's clock threw, or told no time.
@@ -146,5 +161,5 @@ pub fn error(host: &JsHost, error: &Error) -> JsValue {
         Error::Storage(StoreError { cause: Some(cause), .. }) => cause.downcast_ref::<JsValue>().cloned(),
         _ => None,
     };
-    host.error(error.code(), &error.to_string(), &cause.unwrap_or(JsValue::UNDEFINED))
+    host.error(error.code().into(), error.to_string().into(), cause.unwrap_or(JsValue::UNDEFINED))
 }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use gloo_timers::future::TimeoutFuture;
+use js_sys::Array;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
@@ -37,7 +38,7 @@ extern "C" {
 
     /// Makes an error.
     #[wasm_bindgen(method)]
-    pub fn error(this: &HostObject, code: &str, message: &str, cause: &JsValue) -> JsValue;
+    pub fn error(this: &HostObject, code: JsValue, message: JsValue, cause: JsValue) -> JsValue;
 
     /// Makes a claimed job; what the queue's handle knows is left out.
     #[wasm_bindgen(method)]
@@ -60,30 +61,9 @@ extern "C" {
         dead_letter_retention: f64,
     ) -> JsValue;
 
-    /// Makes a job that was read.
+    /// Makes a job that was read, of its columns.
     #[wasm_bindgen(method)]
-    #[allow(clippy::too_many_arguments)]
-    pub fn job(
-        this: &HostObject,
-        payload: JsValue,
-        id: f64,
-        queue: &str,
-        state: &str,
-        priority: f64,
-        run_at: f64,
-        attempts: f64,
-        max_attempts: f64,
-        worker_id: Option<&str>,
-        claimed_at: f64,
-        claim_expires_at: f64,
-        created_at: f64,
-        expires_at: f64,
-        visibility_timeout: f64,
-        backoff_base: f64,
-        dead_letter_retention: f64,
-        last_error: Option<&str>,
-        died_at: f64,
-    ) -> JsValue;
+    pub fn job(this: &HostObject, columns: &Array) -> JsValue;
 
     /// A sleep under way.
     #[derive(Debug)]
