@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use js_sys::Array;
+use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use super::Outcome;
@@ -41,11 +42,6 @@ pub fn array(items: impl Iterator<Item = JsValue>) -> JsValue {
         array.push(&item);
     }
     array.into()
-}
-
-// Records go as arrays: property names would have to be made at each call, or kept.
-fn record(columns: &[JsValue]) -> Array {
-    columns.iter().collect()
 }
 
 fn or_null(n: Option<i64>) -> JsValue {
@@ -103,7 +99,7 @@ pub fn job(host: &JsHost, (job, payload): (Rc<Job>, JsValue)) -> JsValue {
     let number = |n: i64| or_null(Some(n));
     let at = |at: Option<Timestamp>| or_null(at.map(|at| at.as_millis()));
     let span = |span: Option<Duration>| or_null(span.map(|span| span.as_millis()));
-    host.job(&record(&[
+    let columns = [
         payload,
         JsValue::from(job.id as f64),
         text(Some(&job.queue)),
@@ -122,29 +118,31 @@ pub fn job(host: &JsHost, (job, payload): (Rc<Job>, JsValue)) -> JsValue {
         span(job.stamps.dead_letter_retention),
         text(job.last_error.as_deref()),
         at(job.died_at),
-    ]))
+    ];
+    host.job(&columns.iter().collect())
 }
+
+// Records go as tuples, since property names would bring a cache of strings along, and all numbers as doubles: a larger
+// integer is a BigInt, which costs every start a wrapper for its import.
 
 /// `[pending, ready, processing, dead, nextDeadline]`
 pub fn stats(tally: &Tally) -> JsValue {
     let Tally { pending, ready, processing, dead, next_deadline } = *tally;
-    record(&[size(pending), size(ready), size(processing), size(dead), or_null(next_deadline.map(|at| at.as_millis()))])
-        .into()
+    let [pending, ready, processing, dead] = [pending, ready, processing, dead].map(|n| n as f64);
+    record(&(pending, ready, processing, dead, next_deadline.map(|at| at.as_millis() as f64)))
 }
 
 /// `[name, spec, queue, priority, maxAttempts, expires, nextFireAt]`
 pub fn schedule(row: &ScheduleRow<JsValue>) -> JsValue {
     let ScheduleOptions { priority, max_attempts, expires } = row.options;
-    record(&[
-        JsValue::from_str(&row.name),
-        JsValue::from_str(&row.spec),
-        JsValue::from_str(&row.queue),
-        or_null(priority),
-        or_null(max_attempts),
-        or_null(expires.map(|span| span.as_millis())),
-        or_null(Some(row.next_fire_at.as_millis())),
-    ])
-    .into()
+    let (priority, max_attempts) = (priority.map(|n| n as f64), max_attempts.map(|n| n as f64));
+    let next_fire_at = instant(Some(row.next_fire_at));
+    record(&(&*row.name, &*row.spec, &*row.queue, priority, max_attempts, expires.map(length), next_fire_at))
+}
+
+fn record(record: &impl Serialize) -> JsValue {
+    let serializer = serde_wasm_bindgen::Serializer::new().serialize_missing_as_null(true);
+    record.serialize(&serializer).unwrap_or_else(JsValue::from)
 }
 
 /// The user's clock threw, or told no time.
