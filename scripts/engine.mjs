@@ -20,6 +20,9 @@ const PANIC_FEATURES = [...FEATURES, `${CRATE}/test-panic`]
 // The compiler's own 225 costs 8 % more bytes, and on wasm gains no speed.
 const INLINE_THRESHOLD = 5
 
+// A loop that is unrolled is its body several times.
+const LLVM = [`-inline-threshold=${INLINE_THRESHOLD}`, "-unroll-threshold=0", "-unroll-runtime=false"]
+
 // A function that only one other calls stays apart if it is larger than this: engines compile wasm function by
 // function, at the first call, so the first operation is not to wait for what it never runs.
 const ONE_CALLER_INLINE_MAX_BYTES = 500
@@ -97,7 +100,7 @@ async function cargo(profile, packages, features) {
   await must("cargo", ["fetch", "--locked", "--target", WASM_TARGET])
   const target = ["--lib", ...packages.flatMap((name) => ["--package", name]), "--target", WASM_TARGET]
   const args = ["build", "--locked", ...target, "--profile", profile, "--target-dir", "target"]
-  const flags = [...withoutLocalPaths(), `-Cllvm-args=-inline-threshold=${INLINE_THRESHOLD}`]
+  const flags = [...withoutLocalPaths(), `-Cllvm-args=${LLVM.join(" ")}`]
   const env = { CARGO_ENCODED_RUSTFLAGS: flags.join("\x1f") }
   await must("cargo", features.length > 0 ? [...args, "--features", features.join(",")] : args, { env })
 }
