@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use alkstore::core::clock::Meta;
 use alkstore::core::{Duration, JobId, Name, ScheduleOptions, ScheduleRow, State, Timestamp};
 
 use crate::invariant::{Invariant, Violation};
@@ -9,6 +10,9 @@ use crate::job::is_leased;
 use crate::operation::{Answer, Operation};
 use crate::support::Rows;
 use crate::truth::{Delta, Truth, leader_lock};
+
+/// How many ids a context takes at a time.
+const ID_BLOCK: u64 = 32;
 
 /// How many missed boundaries of a schedule a tick makes up for.
 const CATCH_UP: usize = 64;
@@ -196,8 +200,11 @@ pub fn same_rows(truth: &Truth, rows: &Rows<u64>, is_set_back: bool, written: &[
         return violation(by_the_clock, format!("schedules {:?}, not {:?}", rows.schedules, truth.schedules));
     }
     let stored = rows.header.unwrap_or_default().meta;
-    if stored != truth.meta {
-        let invariant = if stored.next_id < truth.meta.next_id { Invariant::IdsGrow } else { by_the_clock };
+    // The rest of a block of ids lies between what was given and what is stored.
+    let given = truth.meta.next_id;
+    let same = Meta { next_id: stored.next_id, ..truth.meta };
+    if stored != same || !(given..=given + ID_BLOCK).contains(&stored.next_id) {
+        let invariant = if stored.next_id < given { Invariant::IdsGrow } else { by_the_clock };
         return violation(invariant, format!("{stored:?}, not {:?}", truth.meta));
     }
     Ok(())

@@ -94,6 +94,8 @@ struct Open {
 #[derive(Default)]
 struct Decided {
     rows: Truth,
+    /// No id below may be given; a script that gives none may be offered another.
+    next_id: JobId,
     answers: Vec<(CallId, Answer)>,
     staged: Vec<(JobId, Staged)>,
     set_back: Option<Duration>,
@@ -280,7 +282,7 @@ impl Ledger {
             let how = format!("the next id is {}, and {} was given", meta.next_id, known.next_id - 1);
             return Err(Violation::new(Invariant::IdsGrow, how));
         }
-        known.next_id = meta.next_id;
+        decided.next_id = std::mem::replace(&mut known.next_id, meta.next_id);
         Ok(())
     }
 
@@ -302,7 +304,7 @@ impl Ledger {
     /// A transaction is committed: from now on what it decided is true.
     pub fn committed(&mut self, sim: &Sim, sealed: Sealed, rows: &Rows<u64>, is_lost: bool) -> Result<(), Violation> {
         let Sealed { context, life, decided } = sealed;
-        let Decided { rows: truth, answers, staged, set_back, written, leads, counts } = decided;
+        let Decided { rows: truth, answers, staged, set_back, written, leads, counts, .. } = decided;
         let same = judge::same_rows(&truth, rows, set_back.is_some(), &written);
         self.truth = truth;
         self.staged.extend(staged);
@@ -371,7 +373,7 @@ impl Life {
         let Open { members, decided } = self.open.as_mut().expect("a transaction");
         let delta = Delta::of(changes);
         decided.written.extend(delta.jobs.keys());
-        let Decided { rows, answers, counts, leads: has_led, .. } = decided;
+        let Decided { rows, answers, counts, leads: has_led, next_id, .. } = decided;
         let first_id = rows.meta.next_id;
         let mut given = 0;
         match &members[at] {
@@ -417,7 +419,7 @@ impl Life {
             let how = format!("{given} ids from {first_id} on, and then {}", meta.next_id);
             return Err(Violation::new(Invariant::IdsGrow, how));
         }
-        rows.meta.next_id = meta.next_id;
+        rows.meta.next_id = if given > 0 { meta.next_id } else { *next_id };
         Ok(())
     }
 }

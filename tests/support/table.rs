@@ -23,6 +23,8 @@ struct Inner<P> {
     turns: Cell<usize>,
     /// How many rounds of reads there have been.
     rounds: Cell<usize>,
+    /// How often the header was written.
+    headers: Cell<usize>,
     /// How many transactions have been committed.
     commits: Cell<usize>,
     /// How many commits from now on fail.
@@ -42,6 +44,7 @@ impl<P> Default for Table<P> {
             busy: Cell::new(false),
             turns: Cell::new(0),
             rounds: Cell::new(0),
+            headers: Cell::new(0),
             commits: Cell::new(0),
             failures: Cell::new(0),
         };
@@ -65,6 +68,11 @@ impl<P> Table<P> {
     /// How many rounds of reads there have been.
     pub fn rounds(&self) -> usize {
         self.inner.rounds.get()
+    }
+
+    /// How often the header was written.
+    pub fn headers(&self) -> usize {
+        self.inner.headers.get()
     }
 
     /// Lets the next `count` commits fail.
@@ -138,6 +146,7 @@ impl<P: Clone> KeyedTransaction for Transaction<P> {
         match &write {
             Write::Insert(job, ..) => self.known.borrow_mut().push(job.id),
             Write::Update(job, _) => assert!(self.known.borrow().contains(&job.id), "job {} was never read", job.id),
+            Write::Header(_) => self.table.inner.headers.set(self.table.inner.headers.get() + 1),
             _ => {}
         }
         let _ = self.rows.borrow_mut().as_mut().unwrap().write(write);

@@ -10,7 +10,7 @@ use super::KeyedTransaction;
 use super::check::{beyond, position};
 use super::format::lost_payload;
 use super::rows::{Answer, Header, Read, Row};
-use super::scripts::Scripts;
+use super::scripts::{CROSSED_AHEAD, Scripts};
 use crate::core::index::{FIRST, LAST, Section, Sort, after, claim_order, schedules_queue, until};
 use crate::core::{Error, Job, JobId, LockRow, Name, Place, ScheduleRow, Scope, State, Tally, Timestamp};
 
@@ -268,11 +268,29 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
 
     /// A clock that stepped back a little: what had expired before that has not, now. Whether anything was written.
     async fn settle_back(&mut self, queue: &Name) -> Result<bool, Error> {
-        if self.now >= self.header.crossed {
+        if self.now >= self.settled() {
             return Ok(false);
         }
         let rows = self.rows(queue, Section::Expired, &after(self.now), &LAST, usize::MAX).await?;
         Ok(self.update_all(rows))
+    }
+
+    /// Behind this the clock makes entries untrue other than those of jobs that were ready when they were inserted.
+    fn settled(&self) -> Timestamp {
+        self.header.crossed.minus(CROSSED_AHEAD)
+    }
+
+    /// Of the jobs that were ready when they were inserted those that are not: priority by priority.
+    async fn unready(&self, queue: &Name) -> Result<Vec<Row<T::Payload>>, Error> {
+        let mut found = Vec::new();
+        let mut from = FIRST;
+        loop {
+            let first = self.rows(queue, Section::Ready, &from, &LAST, 1).await?;
+            let Some(priority) = first.last().map(|row| claim_order(&row.job).0) else { return Ok(found) };
+            let (due, last) = ((priority, self.now.as_millis().saturating_add(1), 0), (priority, i64::MAX, JobId::MAX));
+            found.append(&mut self.rows(queue, Section::Ready, &due, &last, usize::MAX).await?);
+            from = (priority.saturating_add(1), i64::MIN, 0);
+        }
     }
 
     async fn deadline(&mut self, queue: &Name, mut answers: Answers<T::Payload>) -> Result<(), Error> {
@@ -321,9 +339,13 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
         let mut ready = counts.count().saturating_add(counts.count()).saturating_add(counts.count());
         let (mut upcoming, mut found) = (counts.jobs(), Vec::new());
         upcoming.append(&mut counts.jobs());
+        // Only behind that may there be jobs among the ready that are not.
         if now < self.header.crossed {
-            // Only now may there be jobs among the ready that are not.
-            let mut rows = self.rows(queue, Section::Ready, &FIRST, &LAST, usize::MAX).await?;
+            let mut rows = if now < self.settled() {
+                self.rows(queue, Section::Ready, &FIRST, &LAST, usize::MAX).await?
+            } else {
+                self.unready(queue).await?
+            };
             rows.retain(|row| row.job.place(now) != Place::Ready);
             ready = ready.saturating_sub(rows.len());
             upcoming.append(&mut rows);

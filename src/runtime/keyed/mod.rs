@@ -57,19 +57,34 @@ pub trait KeyedTransaction {
     async fn commit(self) -> Result<(), Error>;
 }
 
+/// How many ids a context takes at a time.
+const ID_BLOCK: u64 = 32;
+
 /// A [`Store`] over rows under keys.
 #[derive(Debug)]
 pub struct KeyedStore<K> {
     rows: K,
     wakes: Wakes,
+    ids: Ids,
+}
+
+/// The ids that this context may give.
+///
+/// A context takes a block of them at a time, so that most enqueues write no header. It goes on with its block as long as
+/// nobody has written a header since its own: so ids grow across contexts too. What it leaves of a block is a gap.
+#[derive(Debug)]
+struct Ids {
     /// No id below is given again, though the transaction that would have said so was rolled back by its owner.
     floor: Cell<JobId>,
+    /// The header that this context has committed last.
+    header: Cell<Header>,
 }
 
 impl<K: Keyed> KeyedStore<K> {
     /// A store over `rows`.
     pub fn new(rows: K) -> Self {
-        Self { rows, wakes: Wakes::new(), floor: Cell::new(1) }
+        let ids = Ids { floor: Cell::new(1), header: Cell::default() };
+        Self { rows, wakes: Wakes::new(), ids }
     }
 
     /// Where the rows are kept.
@@ -88,7 +103,8 @@ impl<K: Keyed> KeyedStore<K> {
         clock: &dyn Clock,
         scripts: &mut [&mut dyn Script<K::Payload>],
     ) -> Result<Vec<Topic>, Error> {
-        scripts::run(transaction, &self.floor, clock, scripts).await
+        // Whether it commits will not be known here: what it leaves of a block would be lost each time.
+        scripts::run(transaction, &self.ids, 0, clock, scripts).await.map(|(topics, _)| topics)
     }
 }
 
@@ -97,12 +113,13 @@ impl<K: Keyed> Store for KeyedStore<K> {
 
     async fn transact(&self, clock: &dyn Clock, scripts: &mut [&mut dyn Script<K::Payload>]) -> Result<(), Error> {
         let transaction = self.rows.begin().await?;
-        let topics = self.transact_in(&transaction, clock, scripts).await?;
+        let (topics, header) = scripts::run(&transaction, &self.ids, ID_BLOCK, clock, scripts).await?;
         // The commit takes longest, and whoever hears of it now gets into line behind it. If it fails they look in vain.
         if !topics.is_empty() {
             self.rows.announce(&topics);
         }
         transaction.commit().await?;
+        self.ids.header.set(header);
         topics.iter().for_each(|topic| self.wakes.wake(topic));
         Ok(())
     }

@@ -11,8 +11,9 @@ use crate::core::{Job, JobId, LockRow, Name, ScheduleRow, Timestamp};
 pub struct Header {
     /// What the engine remembers.
     pub meta: Meta,
-    /// The latest instant behind which a clock that steps back makes entries of the index untrue; see
-    /// [`crossed`](crate::core::index::crossed).
+    /// A second after the latest instant behind which a clock that steps back makes entries of the index untrue; see
+    /// [`crossed`](crate::core::index::crossed). Those of jobs that were ready when they were inserted may lie in that
+    /// second.
     pub crossed: Timestamp,
 }
 

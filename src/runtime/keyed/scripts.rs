@@ -1,16 +1,15 @@
 //! Scripts in one transaction of a storage that keeps rows under keys.
 
-use std::cell::Cell;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use super::KeyedTransaction;
 use super::answer::{Answers, opening_reads};
 use super::check::check;
 use super::foreseen::{Foreseen, is_by_id};
 use super::rows::{Header, Read, Row, Write};
+use super::{Ids, KeyedTransaction};
 use crate::core::index::crossed;
-use crate::core::{Change, Duration, Error, Job, JobId, Scope, Script, Step, Timestamp, Topic, View};
+use crate::core::{Change, Duration, Error, Job, JobId, Place, Scope, Script, Step, Timestamp, Topic, View};
 use crate::runtime::host::Clock;
 
 /// How far ahead of the clock the first reads of a transaction look. They are asked before it is under way, and must
@@ -20,13 +19,18 @@ const HORIZON: Duration = Duration::from_secs(1);
 /// How many rows are moved at a time when the clock was set back.
 const MOVE_CHUNK: usize = 256;
 
-/// Runs the scripts one after another; who is to look again once the transaction has committed.
+/// How far ahead of the rows that are inserted [`Header::crossed`] is set, so that most enqueues write no header.
+pub(super) const CROSSED_AHEAD: Duration = Duration::from_secs(1);
+
+/// Runs the scripts one after another; who is to look again once the transaction has committed, and the header then. Of new
+/// ids a block is taken.
 pub(super) async fn run<T: KeyedTransaction>(
     transaction: &T,
-    floor: &Cell<JobId>,
+    ids: &Ids,
+    block: u64,
     clock: &dyn Clock,
     scripts: &mut [&mut dyn Script<T::Payload>],
-) -> Result<Vec<Topic>, Error> {
+) -> Result<(Vec<Topic>, Header), Error> {
     let horizon = clock.now()?.plus(HORIZON);
     let mut reads = vec![Read::Header];
     let mut questions: Vec<_> = scripts.iter_mut().map(|script| script.opening()).collect();
@@ -42,7 +46,9 @@ pub(super) async fn run<T: KeyedTransaction>(
     let stored = answers.header();
     foreseen.fill(&mut answers);
     let mut running = Scripts { transaction, view: View::default(), header: stored, now, foreseen };
-    running.header.meta.next_id = running.header.meta.next_id.max(floor.get());
+    let floor = if stored == ids.header.get() { 0 } else { stored.meta.next_id };
+    let first_id = ids.floor.get().max(floor);
+    running.header.meta.next_id = first_id;
     let mut asked = Some(answers).filter(|_| is_asked && now <= horizon);
     if let Some(step) = running.header.meta.observe(now) {
         running.move_back(step).await?;
@@ -51,12 +57,15 @@ pub(super) async fn run<T: KeyedTransaction>(
     }
     for (script, question) in scripts.iter_mut().zip(&mut questions) {
         running.script(*script, question.take(), asked.take()).await?;
-        floor.set(running.header.meta.next_id);
+        ids.floor.set(running.header.meta.next_id);
     }
+    let next = running.header.meta.next_id;
+    let is_taken = next > first_id.max(stored.meta.next_id);
+    running.header.meta.next_id = if is_taken { next.saturating_add(block) } else { stored.meta.next_id };
     if running.header != stored {
         transaction.write(Write::Header(running.header));
     }
-    Ok(running.view.wakes)
+    Ok((running.view.wakes, running.header))
 }
 
 type Reading<'r, P> = Pin<Box<dyn Future<Output = Result<Answers<P>, Error>> + 'r>>;
@@ -123,7 +132,9 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
             let write = match change {
                 Change::Insert(job, payload) => {
                     self.foreseen.wrote(job.id);
-                    self.cross(&job);
+                    if job.place(self.now) != Place::Ready || job.run_at > self.header.crossed {
+                        self.cross(&job);
+                    }
                     Write::Insert(job, payload, self.now)
                 }
                 Change::Update(job) => {
@@ -162,13 +173,13 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
     #[inline(never)]
     fn cross(&mut self, job: &Job) {
         if let Some(at) = crossed(job, job.place(self.now), self.now) {
-            self.header.crossed = self.header.crossed.max(at);
+            self.header.crossed = self.header.crossed.max(at.plus(CROSSED_AHEAD));
         }
     }
 
     /// Moves every derived deadline of the storage back by `step`.
     async fn move_back(&mut self, step: Duration) -> Result<(), Error> {
-        self.header.crossed = self.now;
+        self.header.crossed = self.now.plus(CROSSED_AHEAD);
         let mut from = 0;
         loop {
             let rows = self.read(vec![Read::Jobs(from, JobId::MAX, MOVE_CHUNK)]).await?.jobs();

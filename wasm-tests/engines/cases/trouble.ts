@@ -26,15 +26,17 @@ async function start(): Promise<World> {
 
 /** Calls `act` with the transaction of the next row that is written, right afterwards. */
 function afterNextWrite(act: (transaction: IDBTransaction) => void): void {
-  const { put } = IDBObjectStore.prototype
-  const spy = vi.spyOn(IDBObjectStore.prototype, "put")
-  spy.mockImplementation(function (this: IDBObjectStore, ...given) {
-    spy.mockRestore()
-    const request = put.apply(this, given)
-    act(this.transaction)
-    return request
+  const spies = (["add", "put"] as const).map((method) => {
+    const write = IDBObjectStore.prototype[method]
+    return vi.spyOn(IDBObjectStore.prototype, method).mockImplementation(function (this: IDBObjectStore, ...given) {
+      restore()
+      const request = write.apply(this, given)
+      act(this.transaction)
+      return request
+    })
   })
-  onTestFinished(() => spy.mockRestore())
+  const restore = (): void => spies.forEach((spy) => spy.mockRestore())
+  onTestFinished(restore)
 }
 
 interface Load {
