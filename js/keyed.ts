@@ -1,5 +1,6 @@
 // The seam between the engine and a storage of rows under keys. Which rows are read, which index entries a row has and
-// what it holds is the engine's to decide (src/wasm/keyed.rs); an adapter moves rows.
+// what it holds is the engine's to decide (src/runtime/keyed); an adapter moves rows. What it is asked for and given
+// crosses as js/crossing.ts says.
 //
 // One store of rows with keys given from outside, and one index with any number of entries for each row. A job lies at
 // its id, everything else at an array: ["m"], ["l", name], ["s", name], and ["p", id] for a payload kept apart.

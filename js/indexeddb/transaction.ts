@@ -1,8 +1,9 @@
 // A transaction under way: requests out, rows in. Our own and the caller's, which differ in how they end.
 
 import { show } from "../arguments.js"
+import { Crossing } from "../crossing.js"
 import { AlkstoreError } from "../errors.js"
-import { ID_COLUMN, type JoinedTransaction, type Key, type KeyedTransaction, type Read, type Row } from "../keyed.js"
+import { ID_COLUMN, type JoinedTransaction, type Key, type Read, type Row } from "../keyed.js"
 import { deadline, DEADLINE_TEXT } from "./deadline.js"
 import { nameOf, storageError } from "./errors.js"
 import { INDEX, payloadKey } from "./layout.js"
@@ -10,7 +11,7 @@ import { isInline } from "./placement.js"
 
 const NOT_STORED = "the payload cannot be stored by IndexedDB"
 
-export abstract class RowTransaction implements KeyedTransaction {
+export abstract class RowTransaction extends Crossing {
   protected readonly store: IDBObjectStore
   /** Set before the first request that writes is made. */
   protected hasWritten = false
@@ -25,11 +26,9 @@ export abstract class RowTransaction implements KeyedTransaction {
   readonly #waiting = new Set<(failure: AlkstoreError) => void>()
 
   constructor(store: IDBObjectStore) {
+    super()
     this.store = store
   }
-
-  abstract commit(): Promise<void>
-  abstract abort(): void
 
   /** The engine has ended. Half an operation must not commit by itself. */
   abandon(): void {

@@ -1,7 +1,7 @@
 //! Rows under keys, kept by an adapter in JavaScript: IndexedDB, or a table of an SQL database.
 //!
-//! What an adapter is asked for and given are plain arrays; js/keyed.ts describes them. It moves rows and decides
-//! nothing.
+//! What an adapter is asked for and given crosses as numbers and texts; js/crossing.ts makes plain arrays of them, which
+//! js/keyed.ts describes. An adapter moves rows and decides nothing.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -10,8 +10,8 @@ use js_sys::{Array, Promise};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
-use super::rows;
-use crate::core::index::{FIRST, Section, Sort, schedules_queue};
+use super::rows::{Packed, length, push_entry, unpack};
+use crate::core::index::{FIRST, schedules_queue};
 use crate::core::schedule::LEADER_LOCK;
 use crate::core::{Error, Name, StoreError, Topic};
 use crate::runtime::{Answer, Header, Keyed, KeyedTransaction, Read, Row, Write, format};
@@ -28,27 +28,38 @@ extern "C" {
     #[wasm_bindgen(method)]
     fn wake(this: &Adapter, topics: &Array);
 
-    /// A transaction of an adapter: `KeyedTransaction` in js/keyed.ts.
+    /// A transaction of an adapter: `Crossing` in js/crossing.ts.
     #[derive(Clone, Debug)]
     pub type Handle;
 
     #[wasm_bindgen(method)]
-    fn read(this: &Handle, reads: &Array) -> Promise;
+    fn ask(this: &Handle, numbers: &[f64], text: &str) -> Promise;
 
+    /// The columns of a row into `numbers` and `lengths`, as in [`Packed`]; gives their texts.
     #[wasm_bindgen(method)]
-    fn insert(this: &Handle, id: f64, entries: &Array, columns: &Array, payload: &JsValue);
+    pub fn unpack(
+        this: &Handle,
+        row: &JsValue,
+        numbers: &mut [f64],
+        lengths: &mut [f64],
+        has_payload: &mut [f64],
+    ) -> String;
 
+    /// A row: what kind, as [`kind`] says, its columns and entries as in [`Packed`], and its payload.
     #[wasm_bindgen(method)]
-    fn update(this: &Handle, id: f64, entries: &Array, columns: &Array);
+    fn write(
+        this: &Handle,
+        kind: u32,
+        numbers: &[f64],
+        lengths: &[f64],
+        text: &str,
+        entries: &[f64],
+        payload: &JsValue,
+    );
 
+    /// The same of a row that goes: a job by its id, anything else by its name.
     #[wasm_bindgen(method)]
-    fn remove(this: &Handle, id: f64);
-
-    #[wasm_bindgen(method)]
-    fn put(this: &Handle, key: &Array, entries: &Array, columns: &Array, payload: &JsValue);
-
-    #[wasm_bindgen(method)]
-    fn delete(this: &Handle, key: &Array);
+    fn erase(this: &Handle, kind: u32, id: f64, name: &str);
 
     #[wasm_bindgen(method)]
     fn commit(this: &Handle) -> Promise;
@@ -59,6 +70,21 @@ extern "C" {
     /// Of a transaction that is the caller's own: wakes whoever waits, here and elsewhere, once it has committed.
     #[wasm_bindgen(method, js_name = wakeAfter)]
     fn wake_after(this: &Handle, topics: &Array);
+}
+
+/// What is read or written, as a letter: that of the key, where that has one.
+mod kind {
+    pub const HEADER: u32 = 'm' as u32;
+    pub const LOCK: u32 = 'l' as u32;
+    pub const SCHEDULE: u32 = 's' as u32;
+    pub const PAYLOAD: u32 = 'p' as u32;
+    /// A job; written, it is one that was there.
+    pub const JOB: u32 = 'j' as u32;
+    pub const NEW_JOB: u32 = 'n' as u32;
+    pub const JOBS: u32 = 'r' as u32;
+    pub const ALL: u32 = 'a' as u32;
+    pub const INDEX: u32 = 'i' as u32;
+    pub const COUNT: u32 = 'c' as u32;
 }
 
 impl Keyed for Adapter {
@@ -120,6 +146,42 @@ impl Transaction {
         self.committed.set(true);
         JsFuture::from(self.handle.commit()).await.map(drop).map_err(failure)
     }
+
+    fn put(&self, kind: u32, row: &Packed, payload: &JsValue) {
+        let Packed { numbers, lengths, text, entries } = row;
+        self.handle.write(kind, numbers, lengths, text, entries, payload);
+    }
+
+    fn answer(&self, read: &Read, found: JsValue) -> Result<Answer<JsValue>, Error> {
+        let rows = match read {
+            Read::Header if found.is_undefined() => return Ok(Answer::Header(Header::default())),
+            Read::Header => return Ok(Answer::Header(unpack(&self.handle, &found).0.header()?)),
+            Read::Payload(_) => return Ok(Answer::Payload(unpack(&self.handle, &found).1)),
+            Read::Count { .. } => return Ok(Answer::Count(found.as_f64().unwrap_or_default() as usize)),
+            // A row, whatever it is, or none; or several.
+            Read::Job(_) | Read::Lock(_) | Read::Schedule(_) if found.is_undefined() => Array::new(),
+            Read::Job(_) | Read::Lock(_) | Read::Schedule(_) => Array::of1(&found),
+            _ => found.unchecked_into(),
+        };
+        let mut answer = match read {
+            Read::Lock(_) | Read::Locks => Answer::Locks(Vec::new()),
+            Read::Schedule(_) | Read::Schedules => Answer::Schedules(Vec::new()),
+            Read::Index { queue, .. } if *queue == schedules_queue() => Answer::Schedules(Vec::new()),
+            _ => Answer::Jobs(Vec::new()),
+        };
+        for row in rows.iter() {
+            let (columns, payload) = unpack(&self.handle, &row);
+            match &mut answer {
+                Answer::Locks(locks) => locks.push(columns.lock()?),
+                Answer::Schedules(schedules) => {
+                    schedules.push(columns.schedule(payload.unwrap_or(JsValue::UNDEFINED))?);
+                }
+                Answer::Jobs(jobs) => jobs.push(Row { job: columns.job()?, payload }),
+                _ => {}
+            }
+        }
+        Ok(answer)
+    }
 }
 
 impl Drop for Transaction {
@@ -134,36 +196,29 @@ impl KeyedTransaction for Transaction {
     type Payload = JsValue;
 
     async fn read(&self, reads: &[Read]) -> Result<Vec<Answer<JsValue>>, Error> {
-        let requests: Array = reads.iter().map(request).collect();
-        let answers = JsFuture::from(self.handle.read(&requests)).await.map_err(failure)?;
+        let mut asked = Asked::default();
+        reads.iter().for_each(|read| asked.add(read));
+        let answers = JsFuture::from(self.handle.ask(&asked.numbers, &asked.text)).await.map_err(failure)?;
         let answers: Array = answers.unchecked_into();
         let mut given = Vec::new();
         for (read, found) in reads.iter().zip(answers.iter()) {
-            given.push(answer(read, found)?);
+            given.push(self.answer(read, found)?);
         }
         Ok(given)
     }
 
     fn write(&self, write: Write<JsValue>) {
-        let handle = &self.handle;
-        match write {
-            Write::Header(header) => put(handle, &key("m"), &format::header(&header)),
-            Write::Insert(job, payload, now) => {
-                handle.insert(job.id as f64, &rows::job_entries(&job, now), &format::job(&job), &payload);
-            }
-            Write::Update(job, now) => handle.update(job.id as f64, &rows::job_entries(&job, now), &format::job(&job)),
-            Write::Remove(id) => handle.remove(id as f64),
-            Write::PutLock(name, lock) => put(handle, &named("l", &name), &format::lock(&name, &lock)),
-            Write::RemoveLock(name) => handle.delete(&named("l", &name)),
-            Write::PutSchedule(row) => {
-                handle.put(
-                    &named("s", &row.name),
-                    &rows::schedule_entries(&row),
-                    &format::schedule(&row),
-                    &row.payload,
-                );
-            }
-            Write::RemoveSchedule(name) => handle.delete(&named("s", &name)),
+        let erase = |kind, id, name| self.handle.erase(kind, id, name);
+        let none = &JsValue::UNDEFINED;
+        match &write {
+            Write::Header(header) => self.put(kind::HEADER, &format::header(header), none),
+            Write::Insert(job, payload, now) => self.put(kind::NEW_JOB, &Packed::of_job(job, *now), payload),
+            Write::Update(job, now) => self.put(kind::JOB, &Packed::of_job(job, *now), none),
+            Write::Remove(id) => erase(kind::JOB, *id as f64, ""),
+            Write::PutLock(name, lock) => self.put(kind::LOCK, &format::lock(name, lock), none),
+            Write::RemoveLock(name) => erase(kind::LOCK, 0.0, name),
+            Write::PutSchedule(row) => self.put(kind::SCHEDULE, &Packed::of_schedule(row), &row.payload),
+            Write::RemoveSchedule(name) => erase(kind::SCHEDULE, 0.0, name),
         }
     }
 
@@ -172,86 +227,50 @@ impl KeyedTransaction for Transaction {
     }
 }
 
-fn put(handle: &Handle, key: &Array, columns: &Array) {
-    handle.put(key, &Array::new(), columns, &JsValue::UNDEFINED);
+/// The reads of a round, one after another: a letter, and what it takes.
+#[derive(Default)]
+struct Asked {
+    numbers: Vec<f64>,
+    /// All names, in the order in which their lengths come.
+    text: String,
 }
 
-fn key(kind: &str) -> Array {
-    Array::of1(&kind.into())
-}
-
-fn named(kind: &str, name: &str) -> Array {
-    Array::of2(&kind.into(), &name.into())
-}
-
-/// `["get", key]`, `["rows", from, to, limit]`, `["index", from, to, limit]` or `["count", from, to]`.
-fn request(read: &Read) -> JsValue {
-    let get = |key: JsValue| Array::of2(&"get".into(), &key).into();
-    match read {
-        Read::Header => get(key("m").into()),
-        Read::Job(id) => get((*id as f64).into()),
-        Read::Payload(id) => get(Array::of2(&"p".into(), &(*id as f64).into()).into()),
-        Read::Lock(name) => get(named("l", name).into()),
-        Read::Schedule(name) => get(named("s", name).into()),
-        Read::Jobs(from, to, most) => {
-            Array::of4(&"rows".into(), &(*from as f64).into(), &(*to as f64).into(), &limit(*most)).into()
-        }
-        Read::Locks => all("l"),
-        Read::Schedules => all("s"),
-        Read::Index { queue, section, from, to, limit: most } => {
-            let (from, to) = (entry(queue, *section, *from), entry(queue, *section, *to));
-            Array::of4(&"index".into(), &from, &to, &limit(*most)).into()
-        }
-        Read::Count { queue, section, to } => {
-            Array::of3(&"count".into(), &entry(queue, *section, FIRST), &entry(queue, *section, *to)).into()
-        }
-    }
-}
-
-/// Everything of a kind: an array sorts after every string.
-fn all(kind: &str) -> JsValue {
-    let to = Array::of2(&kind.into(), &Array::new());
-    Array::of4(&"rows".into(), &key(kind), &to, &limit(usize::MAX)).into()
-}
-
-fn limit(limit: usize) -> JsValue {
-    (limit as f64).into()
-}
-
-/// An entry's key.
-pub fn entry(queue: &str, section: Section, (a, b, id): Sort) -> JsValue {
-    Array::of5(&queue.into(), &section.as_str().into(), &(a as f64).into(), &(b as f64).into(), &(id as f64).into())
-        .into()
-}
-
-fn answer(read: &Read, found: JsValue) -> Result<Answer<JsValue>, Error> {
-    let rows = match read {
-        Read::Header if found.is_undefined() => return Ok(Answer::Header(Header::default())),
-        Read::Header => return Ok(Answer::Header(rows::columns(&found).header()?)),
-        Read::Payload(_) => return Ok(Answer::Payload(rows::has_payload(&found).then(|| rows::payload(&found)))),
-        Read::Count { .. } => return Ok(Answer::Count(found.as_f64().unwrap_or_default() as usize)),
-        // A row, whatever it is, or none; or several.
-        Read::Job(_) | Read::Lock(_) | Read::Schedule(_) if found.is_undefined() => Array::new(),
-        Read::Job(_) | Read::Lock(_) | Read::Schedule(_) => Array::of1(&found),
-        _ => found.unchecked_into(),
-    };
-    let mut answer = match read {
-        Read::Lock(_) | Read::Locks => Answer::Locks(Vec::new()),
-        Read::Schedule(_) | Read::Schedules => Answer::Schedules(Vec::new()),
-        Read::Index { queue, .. } if *queue == schedules_queue() => Answer::Schedules(Vec::new()),
-        _ => Answer::Jobs(Vec::new()),
-    };
-    for row in rows.iter() {
-        let columns = rows::columns(&row);
-        match &mut answer {
-            Answer::Locks(locks) => locks.push(columns.lock()?),
-            Answer::Schedules(schedules) => schedules.push(columns.schedule(rows::payload(&row))?),
-            Answer::Jobs(jobs) => {
-                let payload = rows::has_payload(&row).then(|| rows::payload(&row));
-                jobs.push(Row { job: columns.job()?, payload });
+impl Asked {
+    fn add(&mut self, read: &Read) {
+        match read {
+            Read::Header => self.letter(kind::HEADER),
+            Read::Job(id) => self.with(kind::JOB, &[*id as f64]),
+            Read::Payload(id) => self.with(kind::PAYLOAD, &[*id as f64]),
+            Read::Lock(name) => self.named(kind::LOCK, name),
+            Read::Schedule(name) => self.named(kind::SCHEDULE, name),
+            Read::Jobs(from, to, limit) => self.with(kind::JOBS, &[*from as f64, *to as f64, *limit as f64]),
+            Read::Locks => self.with(kind::ALL, &[f64::from(kind::LOCK)]),
+            Read::Schedules => self.with(kind::ALL, &[f64::from(kind::SCHEDULE)]),
+            Read::Index { queue, section, from, to, limit } => {
+                self.named(kind::INDEX, queue);
+                push_entry(&mut self.numbers, *section, *from);
+                push_entry(&mut self.numbers, *section, *to);
+                self.numbers.push(*limit as f64);
             }
-            _ => {}
+            Read::Count { queue, section, to } => {
+                self.named(kind::COUNT, queue);
+                push_entry(&mut self.numbers, *section, FIRST);
+                push_entry(&mut self.numbers, *section, *to);
+            }
         }
     }
-    Ok(answer)
+
+    fn letter(&mut self, kind: u32) {
+        self.numbers.push(f64::from(kind));
+    }
+
+    fn with(&mut self, kind: u32, numbers: &[f64]) {
+        self.letter(kind);
+        self.numbers.extend_from_slice(numbers);
+    }
+
+    fn named(&mut self, kind: u32, name: &str) {
+        self.with(kind, &[length(name)]);
+        self.text.push_str(name);
+    }
 }

@@ -1,90 +1,150 @@
-//! Rows in JavaScript: `{ k: entries, v: columns, p: payload }`. What the columns hold is said in runtime/keyed/format.rs.
+//! Rows on their way between the engine and JavaScript, where they are `{ k: entries, v: columns, p: payload }`. What the
+//! columns hold is said in runtime/keyed/format.rs. A row crosses in one call, as a few slices of numbers and one text: a
+//! call for each column would cost more than all else that is done with it.
 
-use js_sys::{Array, Reflect};
-use wasm_bindgen::prelude::*;
-
-use super::keyed::entry;
+use super::keyed::Handle;
 use crate::core::index::{self, Section, Sort};
 use crate::core::{Job, Name, ScheduleRow, Timestamp};
 use crate::runtime::format::{Column, Columns, Reader};
+use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
     type Stored;
 
     #[wasm_bindgen(method, getter)]
-    fn v(this: &Stored) -> JsValue;
-
-    #[wasm_bindgen(method, getter)]
     fn p(this: &Stored) -> JsValue;
 }
 
-/// A row's columns. What is no row has none, and is as damaged as one that lacks them.
-pub fn columns(row: &JsValue) -> Reader<Array> {
-    let columns = if row.is_object() { row.unchecked_ref::<Stored>().v() } else { JsValue::UNDEFINED };
-    Reader::new(if Array::is_array(&columns) { columns.unchecked_into() } else { Array::new() })
+/// How many columns are read, and one more place that says whether a payload lies beside them.
+const COLUMNS_MAX: usize = 31;
+
+/// Columns, and where they are indexed.
+#[derive(Debug, Default)]
+pub struct Packed {
+    /// A column each: a number; `NaN` for null, infinite for a text, and below all numbers for anything else.
+    pub numbers: Vec<f64>,
+    /// How long each text is, as JavaScript counts.
+    pub lengths: Vec<f64>,
+    /// The columns that are texts, and at the end the queue of the entries.
+    pub text: String,
+    /// Four numbers for each entry: the section's letter, and what it is sorted by.
+    pub entries: Vec<f64>,
 }
 
-/// A row's payload, or a record's that keeps one apart; `undefined` of what is no row.
-pub fn payload(row: &JsValue) -> JsValue {
-    if row.is_object() { row.unchecked_ref::<Stored>().p() } else { JsValue::UNDEFINED }
-}
-
-/// Whether the payload is in the row.
-pub fn has_payload(row: &JsValue) -> bool {
-    row.is_object() && Reflect::has(row, &"p".into()).unwrap_or(false)
-}
-
-pub fn job_entries(job: &Job, now: Timestamp) -> Array {
-    entries(&job.queue, |entry| index::job_entries(job, now, entry))
-}
-
-pub fn schedule_entries(row: &ScheduleRow<JsValue>) -> Array {
-    entries(&index::schedules_queue(), |entry| index::schedule_entries(row, entry))
-}
-
-fn entries(queue: &Name, each: impl FnOnce(&mut dyn FnMut(Section, Sort))) -> Array {
-    let entries = Array::new();
-    each(&mut |section, sort| {
-        entries.push(&entry(queue, section, sort));
-    });
-    entries
-}
-
-impl Columns for Array {
-    type Column = JsValue;
-
-    fn column(&self, at: u32) -> JsValue {
-        self.get(at)
+impl Packed {
+    pub fn of_job(job: &Job, now: Timestamp) -> Self {
+        let row = crate::runtime::format::job::<Self>(job);
+        row.indexed(&job.queue, |entry| index::job_entries(job, now, entry))
     }
 
-    fn push(&mut self, column: &JsValue) {
-        Self::push(self, column);
+    pub fn of_schedule(row: &ScheduleRow<JsValue>) -> Self {
+        let columns = crate::runtime::format::schedule::<Self, _>(row);
+        columns.indexed(&index::schedules_queue(), |entry| index::schedule_entries(row, entry))
+    }
+
+    fn indexed(mut self, queue: &Name, each: impl FnOnce(&mut dyn FnMut(Section, Sort))) -> Self {
+        let entries = &mut self.entries;
+        each(&mut |section, sort| push_entry(entries, section, sort));
+        self.text.push_str(queue);
+        self
     }
 }
 
-impl Column for JsValue {
+/// A section's letter, and a position in it.
+pub fn push_entry(numbers: &mut Vec<f64>, section: Section, (a, b, id): Sort) {
+    numbers.extend(section.as_str().bytes().map(f64::from));
+    numbers.extend([a as f64, b as f64, id as f64]);
+}
+
+/// How long a text is, as JavaScript counts.
+pub fn length(text: &str) -> f64 {
+    text.chars().map(char::len_utf16).sum::<usize>() as f64
+}
+
+/// A row that was read, whatever it is, and its payload if one lies in it. What is no row has no columns, and is as damaged
+/// as one that lacks them.
+pub fn unpack(handle: &Handle, row: &JsValue) -> (Reader<Packed>, Option<JsValue>) {
+    let (mut numbers, mut lengths) = (vec![0.0; COLUMNS_MAX], vec![0.0; COLUMNS_MAX]);
+    let mut has_payload = [0.0];
+    let text = handle.unpack(row, &mut numbers, &mut lengths, &mut has_payload);
+    let payload = (has_payload != [0.0]).then(|| row.unchecked_ref::<Stored>().p());
+    (Reader::new(Packed { numbers, lengths, text, entries: Vec::new() }), payload)
+}
+
+impl Columns for Packed {
+    type Column = Value;
+
+    fn column(&self, at: u32) -> Value {
+        let at = at as usize;
+        match self.numbers.get(at) {
+            Some(n) if n.is_nan() => Value::Null,
+            Some(&f64::INFINITY) => {
+                let mut skip = self.lengths.iter().take(at).sum::<f64>();
+                let mut left = self.lengths.get(at).copied().unwrap_or_default();
+                let mut text = String::new();
+                for char in self.text.chars() {
+                    let length = char.len_utf16() as f64;
+                    if skip > 0.0 {
+                        skip -= length;
+                    } else if left > 0.0 {
+                        left -= length;
+                        text.push(char);
+                    }
+                }
+                Value::Text(text)
+            }
+            Some(&n) if n > f64::NEG_INFINITY => Value::Number(n),
+            _ => Value::Other,
+        }
+    }
+
+    fn push(&mut self, column: &Value) {
+        let (number, length) = match column {
+            Value::Number(n) => (*n, 0.0),
+            Value::Text(text) => {
+                self.text.push_str(text);
+                (f64::INFINITY, length(text))
+            }
+            _ => (f64::NAN, 0.0),
+        };
+        self.numbers.push(number);
+        self.lengths.push(length);
+    }
+}
+
+/// What lies in a column.
+#[derive(Debug)]
+pub enum Value {
+    Null,
+    Number(f64),
+    Text(String),
+    /// Nothing that the engine writes.
+    Other,
+}
+
+impl Column for Value {
     fn null() -> Self {
-        Self::NULL
+        Self::Null
     }
 
     fn of_number(n: f64) -> Self {
-        n.into()
+        Self::Number(n)
     }
 
     fn of_text(text: &str) -> Self {
-        text.into()
+        Self::Text(text.into())
     }
 
     fn is_null(&self) -> bool {
-        Self::is_null(self)
+        matches!(self, Self::Null)
     }
 
     fn number(&self) -> Option<f64> {
-        self.as_f64()
+        if let Self::Number(n) = self { Some(*n) } else { None }
     }
 
     fn text(&self) -> Option<String> {
-        self.as_string()
+        if let Self::Text(text) = self { Some(text.clone()) } else { None }
     }
 }
