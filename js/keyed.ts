@@ -58,7 +58,7 @@ export interface JoinedTransaction extends KeyedTransaction {
 export interface KeyedAdapter {
   /** Begins a transaction: a promise only if it must connect first. */
   begin(): KeyedTransaction | Promise<KeyedTransaction>
-  /** Tells the other contexts, just before a commit is asked for. */
+  /** Tells the other contexts: called just before a commit is asked for, and done beside it. */
   wake(topics: string[]): void
 }
 

@@ -62,25 +62,33 @@ test("an adapter opens its channel when somebody waits or speaks, and closes it 
   driver.listen()
   driver.listen()
   driver.wake(["mail"])
+  await Promise.resolve()
   expect(opened).toHaveBeenCalledExactlyOnceWith(`alkstore:${name}`)
   driver.close()
   expect(closed).toHaveBeenCalledOnce()
   driver.wake(["mail"])
+  await Promise.resolve()
   expect(closed, "one that speaks after its end hangs up at once").toHaveBeenCalledTimes(2)
   vi.unstubAllGlobals()
   closed.mockRestore()
 })
 
-test("the others are told ahead of the commit, in whose line they wait", async () => {
+test("the others are told beside the commit, in whose line they wait", async () => {
   const told = vi.spyOn(BroadcastChannel.prototype, "postMessage")
-  const committed = vi.spyOn(IDBTransaction.prototype, "commit")
+  const { commit } = IDBTransaction.prototype
+  const completed = vi.fn()
+  const committed = vi.spyOn(IDBTransaction.prototype, "commit").mockImplementation(function (this: IDBTransaction) {
+    this.addEventListener("complete", completed)
+    commit.call(this)
+  })
   onTestFinished(() => void (told.mockRestore(), committed.mockRestore()))
   const store = await open({ storage: indexedDb(freshName()) })
   onTestFinished(() => store.close())
   await store.queue("mail").enqueue(1)
   expect(told).toHaveBeenCalledExactlyOnceWith(["mail"])
   const [asked] = committed.mock.invocationCallOrder.slice(-1)
-  expect(told.mock.invocationCallOrder[0]).toBeLessThan(asked as number)
+  expect(told.mock.invocationCallOrder[0]).toBeGreaterThan(asked as number)
+  expect(told.mock.invocationCallOrder[0]).toBeLessThan(completed.mock.invocationCallOrder[0] as number)
 })
 
 test("a channel that is open keeps no process alive", () => {
