@@ -32,22 +32,30 @@ impl<P> Default for Group<P> {
 }
 
 impl<P> Group<P> {
-    /// Runs a script, together with those that wait. One whose caller is gone is run all the same.
-    pub(super) async fn run<S>(&self, store: &S, clock: &dyn Clock, script: Shared<P>) -> Result<(), Error>
+    /// Runs a script, together with those that wait: it waits as soon as this is called. One whose caller is gone is run
+    /// all the same.
+    pub(super) fn run<S>(
+        &self,
+        store: &S,
+        clock: &dyn Clock,
+        script: Shared<P>,
+    ) -> impl Future<Output = Result<(), Error>>
     where
         S: Store<Payload = P>,
     {
         let outcome = Outcome::default();
         self.waiting.borrow_mut().push((script, Rc::clone(&outcome)));
-        loop {
-            if let Some(outcome) = outcome.take() {
-                return outcome;
-            }
-            let under_way = self.ended.borrow().clone();
-            match under_way {
-                // All who wait look then: the first one leads.
-                Some(ended) => ended.wait().await,
-                None => self.lead(store, clock).await,
+        async move {
+            loop {
+                if let Some(outcome) = outcome.take() {
+                    return outcome;
+                }
+                let under_way = self.ended.borrow().clone();
+                match under_way {
+                    // All who wait look then: the first one leads.
+                    Some(ended) => ended.wait().await,
+                    None => self.lead(store, clock).await,
+                }
             }
         }
     }

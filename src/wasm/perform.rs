@@ -1,6 +1,8 @@
 //! One operation, from an export's arguments to what JavaScript gets.
 
 use std::cell::RefCell;
+use std::future::poll_fn;
+use std::mem::replace;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -73,7 +75,11 @@ fn finished(engine: &Engine, done: Result<(), Error>, operation: &mut dyn Operat
 fn wait_for(engine: &Engine, operation: Rc<RefCell<Box<dyn Operation>>>) -> JsValue {
     let engine = engine.clone();
     settle(Box::pin(async move {
-        let done = engine.run_shared(Rc::new(RefCell::new(Waiting(Rc::clone(&operation))))).await;
+        let running = engine.run_shared(Rc::new(RefCell::new(Waiting(Rc::clone(&operation)))));
+        // It is in line. What is called in the same turn goes along, and not in a transaction of its own.
+        let mut is_next_turn = false;
+        poll_fn(|_| if replace(&mut is_next_turn, true) { Poll::Ready(()) } else { Poll::Pending }).await;
+        let done = running.await;
         finished(&engine, done, &mut **operation.borrow_mut())
     }))
 }

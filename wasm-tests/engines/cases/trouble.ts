@@ -99,8 +99,10 @@ test("one that closes under a wait, a claim and a delivery disturbs none of them
 test("a transaction that is aborted in mid-flight: no operation in it has happened, each is Storage", async () => {
   const { queue } = await start()
   const before = await queue.enqueue(-1)
-  // The first one leads, those that come meanwhile share the next transaction.
+  // The first one's transaction begins at the end of its turn; those that come meanwhile share the next.
   const leader = queue.enqueue(0)
+  await Promise.resolve()
+  await Promise.resolve()
   const shared = [1, 2, 3].map((n) => queue.enqueue(n))
   await leader
   afterNextWrite((transaction) => transaction.abort())

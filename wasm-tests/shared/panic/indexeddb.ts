@@ -184,10 +184,9 @@ describe("a panic in the middle of a transaction of the database's", () => {
     )
     expect(await Promise.all(calls)).toMatchObject([PANICKED, PANICKED, PANICKED])
     expect(hasStruck()).toBe(true)
-    // The first had a transaction of its own, the others were to share the next.
     const jobs = await (await opened(world.storage, world.clock)).queue("more").list()
-    expect(jobs.map((job) => job.payload)).toEqual(["first"])
-    expect((await contents(world.name)).length).toBe(before.length + 1)
+    expect(jobs.map((job) => job.payload)).toEqual(["first", "second", "third"])
+    expect((await contents(world.name)).length).toBe(before.length + 3)
     await expectGoingOn(world)
   })
 

@@ -1,0 +1,22 @@
+// Which operations share a transaction.
+
+import "fake-indexeddb/auto"
+import { expect, onTestFinished, test, vi } from "vitest"
+import { open } from "alkstore-wasm"
+import { indexedDb } from "alkstore-wasm/indexeddb"
+import { freshName } from "../../shared/databases.js"
+
+test("calls that are made in one turn share a transaction, in their order", async () => {
+  const store = await open({ storage: indexedDb(freshName()) })
+  onTestFinished(() => store.close())
+  const queue = store.queue<number>("mail")
+  await queue.enqueue(0)
+  const begun = vi.spyOn(IDBDatabase.prototype, "transaction")
+  onTestFinished(() => void begun.mockRestore())
+  const enqueued = await Promise.all([1, 2, 3].map((n) => queue.enqueue(n)))
+  expect(enqueued).toEqual([2, 3, 4])
+  const jobs = await queue.claimBatch("w", 4)
+  expect(jobs.map((job) => job.payload)).toEqual([0, 1, 2, 3])
+  expect(await Promise.all(jobs.map((job) => job.ack()))).toEqual([true, true, true, true])
+  expect(begun).toHaveBeenCalledTimes(3)
+})
