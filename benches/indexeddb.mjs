@@ -17,7 +17,7 @@ import { byTurns, limits, median, quantile, ratios, table } from "./lib/figures.
 const { values: flags } = parseArgs({
   options: {
     check: { type: "boolean" },
-    rounds: { type: "string", default: "21" },
+    rounds: { type: "string", default: "15" },
     jobs: { type: "string", default: "100000" },
     browser: { type: "string", default: "chromium" },
     peers: { type: "boolean", default: true }

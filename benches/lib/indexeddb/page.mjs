@@ -45,15 +45,14 @@ async function alkstore(name, jobs) {
   }
 }
 
-// A third each under a lease, ready, and delayed at priorities of its own.
+// Half of them ready, half delayed at many priorities, all higher.
 async function fill(name, jobs) {
   const store = await open({ storage: indexedDb(name, { durability: "relaxed" }) })
-  const queue = store.queue("mail", { visibilityTimeout: "1d" })
-  const options = (n) => (n % 3 === 0 ? { delay: "1h", priority: 1 + (n % PRIORITIES) } : {})
+  const queue = store.queue("mail")
+  const options = (n) => (n % 2 === 0 ? { delay: "1d", priority: 1 + (n % (2 * PRIORITIES)) / 2 } : {})
   for (let first = 0; first < jobs; first += FILL_BATCH) {
     const count = Math.min(FILL_BATCH, jobs - first)
     await Promise.all(payloads(count).map((payload, n) => queue.enqueue(payload, options(first + n))))
-    await queue.claimBatch("holder", Math.floor(count / 3))
   }
   await store.close()
 }
