@@ -14,7 +14,7 @@ const CRATE = "alkstore-wasm"
 const RUST_TESTS = "wasm-tests/script-in-indexeddb"
 
 /** The cargo features that the engine of the package is built with. */
-const FEATURES = []
+const FEATURES = [`${CRATE}/small-allocator`]
 const PANIC_FEATURES = [...FEATURES, `${CRATE}/test-panic`]
 
 // The compiler's own 225 costs 8 % more bytes, and on wasm gains no speed.

@@ -25,6 +25,7 @@ use wasm_bindgen::prelude::*;
 
 /// A third of what the standard library's weighs. Every call takes the same few steps, however much there is, and what is
 /// freed is joined with its neighbours.
+#[cfg(feature = "small-allocator")]
 #[global_allocator]
 static ALLOCATOR: rlsf::SmallGlobalTlsf = rlsf::SmallGlobalTlsf::new();
 
