@@ -9,6 +9,8 @@
 // wasm-bindgen's own expansion needs what the crate's lints deny.
 #![allow(missing_docs, clippy::arithmetic_side_effects)]
 
+#[cfg(feature = "small-allocator")]
+mod allocator;
 mod convert;
 mod host;
 mod keyed;
@@ -22,12 +24,6 @@ mod transaction;
 
 use crate::runtime::{self, StopToken};
 use wasm_bindgen::prelude::*;
-
-/// A third of what the standard library's weighs. Every call takes the same few steps, however much there is, and what is
-/// freed is joined with its neighbours.
-#[cfg(feature = "small-allocator")]
-#[global_allocator]
-static ALLOCATOR: rlsf::SmallGlobalTlsf = rlsf::SmallGlobalTlsf::new();
 
 type Engine = runtime::Engine<storage::AnyStore, host::JsHost>;
 

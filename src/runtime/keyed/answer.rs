@@ -277,7 +277,9 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
 
     /// Behind this the clock makes entries untrue other than those of jobs that were ready when they were inserted.
     fn settled(&self) -> Timestamp {
-        self.header.crossed.minus(CROSSED_AHEAD)
+        let crossed = self.header.crossed;
+        // The end of time is not ahead of anything.
+        if crossed == Timestamp::MAX { crossed } else { crossed.minus(CROSSED_AHEAD) }
     }
 
     /// Of the jobs that were ready when they were inserted those that are not: priority by priority.
