@@ -16,6 +16,11 @@ export interface HeapQueue {
 }
 
 export class HeapStore {
-  constructor(options?: { now?: () => number; random?: () => number })
+  constructor(options?: {
+    now?: () => number
+    random?: () => number
+    copyIn?: (payload: unknown) => unknown
+    copyOut?: (kept: unknown) => unknown
+  })
   queue(name: string, options?: QueueOptions): HeapQueue
 }

@@ -1,4 +1,5 @@
-// An in-memory job queue in plain JavaScript: binary heaps, a Map of rows, payloads structured-cloned in and out.
+// An in-memory job queue in plain JavaScript: binary heaps, a Map of rows, payloads copied in and out, by structuredClone
+// where nothing else is given.
 //
 // It keeps the queue part of the package's contract, for two uses: the baseline that the engine is measured
 // against (node.mjs), and a second opinion: wasm-tests/node/heap.test.ts. Durations are milliseconds, as numbers.
@@ -19,10 +20,12 @@ const textOr = (error, absent) =>
 export class HeapStore {
   #lastId = 0
 
-  /** `now` reads the clock, once per operation; `random` draws the jitter. */
-  constructor({ now = Date.now, random = Math.random } = {}) {
+  /** `now` reads the clock, once per operation; `random` draws the jitter; `copyIn` and `copyOut` copy payloads. */
+  constructor({ now = Date.now, random = Math.random, copyIn = structuredClone, copyOut = structuredClone } = {}) {
     this.now = now
     this.random = random
+    this.copyIn = copyIn
+    this.copyOut = copyOut
   }
 
   nextId() {
@@ -59,7 +62,7 @@ class HeapQueue {
       id: this.#store.nextId(),
       queue: this.name,
       state: "pending",
-      payload: structuredClone(payload),
+      payload: this.#store.copyIn(payload),
       priority: priority ?? 0,
       runAt: delay != null ? sum(now, delay) : runAt != null ? whole(+runAt) : now,
       attempts: 0,
@@ -167,14 +170,14 @@ class HeapQueue {
 
   async get(id) {
     const job = this.#jobs.get(id)
-    return job === undefined ? null : fields({}, job)
+    return job === undefined ? null : fields({}, job, this.#store.copyOut(job.payload))
   }
 
   async list({ state, limit = LIST_LIMIT, after = 0 } = {}) {
     const page = []
     for (const job of this.#jobs.values()) {
       if (page.length >= limit) break
-      if (job.id > after && (state == null || job.state === state)) page.push(fields({}, job))
+      if (job.id > after && (state == null || job.state === state)) page.push(fields({}, job, this.#store.copyOut(job.payload)))
     }
     return page
   }
@@ -270,7 +273,7 @@ class HeapQueue {
     job.attempts++
     job.claim++
     this.#wait(job)
-    return new ClaimedJob(this, job)
+    return new ClaimedJob(this, job, this.#store.copyOut(job.payload))
   }
 
   #held(id, claim, now) {
@@ -327,10 +330,10 @@ class ClaimedJob {
   #queue
   #claim
 
-  constructor(queue, job) {
+  constructor(queue, job, payload) {
     this.#queue = queue
     this.#claim = job.claim
-    fields(this, job)
+    fields(this, job, payload)
   }
 
   ack() {
@@ -350,11 +353,11 @@ class ClaimedJob {
   }
 }
 
-function fields(target, job) {
+function fields(target, job, payload) {
   target.id = job.id
   target.queue = job.queue
   target.state = job.state
-  target.payload = structuredClone(job.payload)
+  target.payload = payload
   target.priority = job.priority
   target.runAt = job.runAt
   target.attempts = job.attempts

@@ -12,18 +12,26 @@ export interface Host {
   sleep(ms: number): { done: Promise<void>; cancel(): void }
   random(): number
   error(code: string, message: string, cause: unknown): AlkstoreError
-  claimed(...columns: ConstructorParameters<typeof Claimed>): Claimed
+  remember(memory: WebAssembly.Memory): void
+  claimed(payload: unknown, columns: number): Claimed
   job: typeof readJob
 }
 
 export function createHost(clock: Clock | null): Host {
+  let memory: WebAssembly.Memory
+  // Of a memory that has grown since nothing is left.
+  let numbers = new Float64Array(0)
   return {
     custom: clock !== null,
     now: () => (clock === null ? Number.NaN : read(clock)),
     sleep: (ms) => sleep(clock, ms),
     random,
     error,
-    claimed: (a, b, c, d, e, f, g, h, i, j, k, l, m, n) => new Claimed(a, b, c, d, e, f, g, h, i, j, k, l, m, n),
+    remember: (given) => void (memory = given),
+    claimed: (payload, columns) => {
+      if (numbers.length === 0) numbers = new Float64Array(memory.buffer)
+      return new Claimed(payload, numbers, columns / Float64Array.BYTES_PER_ELEMENT)
+    },
     job: readJob
   }
 }

@@ -76,41 +76,27 @@ export class Claimed implements ClaimedJob {
   readonly #claim: number
   #handle!: QueueHandle
 
-  constructor(
-    payload: unknown,
-    id: number,
-    claim: number,
-    priority: number,
-    runAt: number,
-    attempts: number,
-    maxAttempts: number,
-    claimedAt: number,
-    claimExpiresAt: number,
-    createdAt: number,
-    expiresAt: number,
-    visibilityTimeout: number,
-    backoffBase: number,
-    deadLetterRetention: number
-  ) {
-    this.id = id
+  /** Of a payload, and the columns that begin in `numbers` at `at`. */
+  constructor(payload: unknown, numbers: Float64Array, at: number) {
+    this.id = numbers[at] as number
     this.queue = ""
     this.state = "processing"
     this.payload = payload
-    this.priority = priority
-    this.runAt = runAt
-    this.attempts = attempts
-    this.maxAttempts = maxAttempts
+    this.priority = numbers[at + 2] as number
+    this.runAt = numbers[at + 3] as number
+    this.attempts = numbers[at + 4] as number
+    this.maxAttempts = numbers[at + 5] as number
     this.workerId = null
-    this.claimedAt = claimedAt
-    this.claimExpiresAt = claimExpiresAt
-    this.createdAt = createdAt
-    this.expiresAt = orNull(expiresAt)
-    this.visibilityTimeout = visibilityTimeout
-    this.backoffBase = backoffBase
-    this.deadLetterRetention = orNull(deadLetterRetention)
+    this.claimedAt = numbers[at + 6] as number
+    this.claimExpiresAt = numbers[at + 7] as number
+    this.createdAt = numbers[at + 8] as number
+    this.expiresAt = orNull(numbers[at + 9] as number)
+    this.visibilityTimeout = numbers[at + 10] as number
+    this.backoffBase = numbers[at + 11] as number
+    this.deadLetterRetention = orNull(numbers[at + 12] as number)
     this.lastError = null
     this.diedAt = null
-    this.#claim = claim
+    this.#claim = numbers[at + 1] as number
   }
 
   /** Completes a job that the engine has just made: with what the handle knows, and a payload to hand out. */

@@ -75,8 +75,7 @@ fn retention(job: &Job) -> f64 {
 }
 
 pub fn claimed(host: &JsHost, ClaimedJob { job, payload }: ClaimedJob<JsValue>) -> JsValue {
-    host.claimed(
-        payload,
+    let columns = [
         job.id as f64,
         job.claims as f64,
         job.priority as f64,
@@ -90,7 +89,8 @@ pub fn claimed(host: &JsHost, ClaimedJob { job, payload }: ClaimedJob<JsValue>) 
         length(job.stamps.visibility_timeout),
         length(job.stamps.backoff_base),
         retention(&job),
-    )
+    ];
+    host.claimed(payload, columns.as_ptr() as usize)
 }
 
 /// Made of an array: with twenty parameters it would cost every start a wrapper, and jobs are read seldom.

@@ -40,26 +40,14 @@ extern "C" {
     #[wasm_bindgen(method)]
     pub fn error(this: &HostObject, code: JsValue, message: JsValue, cause: JsValue) -> JsValue;
 
-    /// Makes a claimed job; what the queue's handle knows is left out.
+    /// Gives the module's memory, for whoever is told of a place in it.
     #[wasm_bindgen(method)]
-    #[allow(clippy::too_many_arguments)]
-    pub fn claimed(
-        this: &HostObject,
-        payload: JsValue,
-        id: f64,
-        claim: f64,
-        priority: f64,
-        run_at: f64,
-        attempts: f64,
-        max_attempts: f64,
-        claimed_at: f64,
-        claim_expires_at: f64,
-        created_at: f64,
-        expires_at: f64,
-        visibility_timeout: f64,
-        backoff_base: f64,
-        dead_letter_retention: f64,
-    ) -> JsValue;
+    fn remember(this: &HostObject, memory: JsValue);
+
+    /// Makes a claimed job of a payload and the columns that lie at that address; what the queue's handle knows is left
+    /// out. A number for each column would cost every start a wrapper of that many parameters.
+    #[wasm_bindgen(method)]
+    pub fn claimed(this: &HostObject, payload: JsValue, columns: usize) -> JsValue;
 
     /// Makes a job that was read, of its columns.
     #[wasm_bindgen(method)]
@@ -91,6 +79,7 @@ enum Clocks {
 impl JsHost {
     pub fn new(object: HostObject) -> Self {
         let clocks = if object.custom() { Clocks::Own } else { Clocks::Global };
+        object.remember(wasm_bindgen::memory());
         Self(Rc::new((object, clocks)))
     }
 }

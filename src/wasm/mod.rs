@@ -17,6 +17,7 @@ mod keyed;
 mod panic;
 mod perform;
 mod queue;
+mod room;
 mod rows;
 mod storage;
 mod store;

@@ -12,7 +12,7 @@ use wasm_bindgen_futures::future_to_promise;
 
 use super::convert;
 use super::host::JsHost;
-use super::{Engine, Outcome, crossing};
+use super::{Engine, Outcome, crossing, room};
 use crate::core::{Error, Scope, Script, Step, View};
 
 /// Runs a script in a storage transaction of its own, unless its arguments were refused: a plain
@@ -59,6 +59,7 @@ fn refused(engine: &Engine, error: &Error) -> JsValue {
 
 #[inline(never)]
 fn run(engine: &Engine, mut operation: Box<dyn Operation>) -> JsValue {
+    room::ahead();
     match engine.run_now(operation.script()) {
         Some(done) => crossing(finished(engine, done, &mut *operation)),
         None => wait_for(engine, Rc::new(RefCell::new(operation))),
