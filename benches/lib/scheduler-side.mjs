@@ -1,11 +1,12 @@
-// One scheduler in a process of its own: `node --expose-gc scheduler-side.mjs SIDE DAILY EVERY_SECOND SECONDS`. Registers
-// so many schedules that fire once a day and so many that fire each second, lets the seconds pass, and prints as JSON what
-// registering took, what memory it has, and what each second cost: CPU time, timers that ended, calls of schedules.
+// One scheduler in a process of its own: `node --expose-gc scheduler-side.mjs SIDE DAILY OFTEN PERIOD TIMES`. Registers so
+// many schedules that fire once a day and so many that fire once in each period of so many seconds, lets that pass so many
+// times, and prints as JSON what registering took, what memory it has, and what each period cost: CPU time, timers that
+// ended, calls of schedules.
 
 import { setTimeout as wait } from "node:timers/promises"
 
 const [side, ...numbers] = process.argv.slice(2)
-const [daily, everySecond, seconds] = numbers.map(Number)
+const [daily, often, period, times] = numbers.map(Number)
 /** What follows the registration: garbage, the first turns. */
 const SETTLE_MS = 1_500
 
@@ -30,7 +31,7 @@ const SIDES = {
     const { open } = await import("alkstore-wasm")
     const store = await open()
     return async (counts) => {
-      for (const [spec, count] of [["@every 1d", counts.daily], ["@every 1s", counts.everySecond]]) {
+      for (const [spec, count] of [["@every 1d", counts.daily], [`@every ${period}s`, counts.often]]) {
         for (let n = 0; n < count; n++) await store.schedule(`${spec} ${n}`, spec, "jobs", { n })
       }
       void store.runSchedules()
@@ -57,7 +58,7 @@ function ofPatterns(schedule) {
   const hour = (new Date().getHours() + 12) % 24
   return async (counts) => {
     for (let n = 0; n < counts.daily; n++) schedule(`0 0 ${hour} * * *`)
-    for (let n = 0; n < counts.everySecond; n++) schedule("* * * * * *")
+    for (let n = 0; n < counts.often; n++) schedule(`*/${period} * * * * *`)
     return async () => fired
   }
 }
@@ -77,16 +78,16 @@ const memory = () => {
 const register = await SIDES[side]()
 const empty = memory()
 const began = process.cpuUsage()
-const firedSoFar = (await register({ daily, everySecond })) ?? (async () => 0)
+const firedSoFar = (await register({ daily, often })) ?? (async () => 0)
 const registered = spent(began)
 const held = memory() - empty
 await wait(SETTLE_MS)
 
 const each = []
 const before = { fired: await firedSoFar(), ended }
-for (let second = 0; second < seconds; second++) {
+for (let time = 0; time < times; time++) {
   const cpu = process.cpuUsage()
-  await wait(1_000)
+  await wait(period * 1_000)
   each.push(spent(cpu))
 }
 const result = { registered, held, each, fired: (await firedSoFar()) - before.fired, timers: ended - before.ended }
