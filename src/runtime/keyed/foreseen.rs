@@ -69,14 +69,15 @@ impl<P: Clone> Foreseen<P> {
     }
 }
 
-/// Whether a scope asks for jobs by id.
+/// Whether a scope asks for jobs by id, without their payloads.
 pub(super) fn is_by_id(scope: &Scope) -> bool {
     !ids(scope).is_empty()
 }
 
+// A payload that was read is handed out once: whoever asks for one asks for itself.
 fn ids(scope: &Scope) -> &[JobId] {
     match scope {
-        Scope::Job { id, .. } => std::slice::from_ref(id),
+        Scope::Job { id, payload: false, .. } => std::slice::from_ref(id),
         Scope::Jobs { ids, .. } => ids,
         _ => &[],
     }
