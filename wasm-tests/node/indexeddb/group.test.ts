@@ -20,3 +20,13 @@ test("calls that are made in one turn share a transaction, in their order", asyn
   expect(await Promise.all(jobs.map((job) => job.ack()))).toEqual([true, true, true, true])
   expect(begun).toHaveBeenCalledTimes(3)
 })
+
+test("two that read one job in one turn get a payload each", async () => {
+  const store = await open({ storage: indexedDb(freshName()) })
+  onTestFinished(() => store.close())
+  const queue = store.queue<{ to: string }>("mail")
+  const id = await queue.enqueue({ to: "a" })
+  const [one, other] = await Promise.all([queue.get(id), queue.get(id)])
+  expect(one).toEqual(other)
+  expect(one?.payload).not.toBe(other?.payload)
+})
