@@ -60,10 +60,8 @@ async function payloads() {
 async function enqueueTogether(bytes) {
   // Random, because what is stored is compressed; and not more than 65,536 at once.
   const pieces = Array.from({ length: bytes / 65_536 }, () => crypto.getRandomValues(new Uint8Array(65_536)))
-  // While this one is under way, the others gather.
-  const first = queue.stats()
+  // In one turn, and so in one transaction.
   const together = ["small", { pieces }, "small too"].map((payload) => queue.enqueue(payload))
-  await first
   const outcomes = await Promise.allSettled(together)
   return outcomes.map(({ reason }) => ({ code: reason?.code, cause: reason?.cause?.name }))
 }
