@@ -239,18 +239,42 @@ fn most_enqueues_write_no_header_and_ids_grow_across_contexts() {
 
 #[test]
 fn a_count_of_ready_jobs_is_exact_for_a_clock_that_steps_back_behind_their_enqueue() {
+    for others in [0, 100] {
+        let (clock, table) = (ManualClock::new(Timestamp::from_millis(START - 10_000)), Table::default());
+        let store = Engine::new(KeyedStore::new(table.clone()), clock.clone(), None);
+        let queue = store.queue("q", QueueOptions::default()).unwrap();
+        let enqueue = |priority| {
+            now(queue.enqueue(1_u64, &EnqueueOptions { priority: Some(priority), ..plain() })).unwrap();
+        };
+        (0..others).for_each(|n| enqueue(n % 10));
+        for (at, priority) in [(0, 0), (200, 5), (400, 0), (600, 7), (600, 5)] {
+            clock.set(Timestamp::from_millis(START + at));
+            enqueue(priority);
+        }
+        for (at, ready) in [(600, 5), (599, 3), (300, 2), (0, 1), (-1, 0), (600, 5), (2_000, 5)] {
+            clock.set(Timestamp::from_millis(START + at));
+            let tally = now(queue.stats()).unwrap();
+            assert_eq!(tally.ready, usize::try_from(ready + others).unwrap(), "at {at}, beside {others}");
+        }
+    }
+}
+
+#[test]
+fn a_count_in_the_second_after_an_enqueue_takes_one_round_more_whatever_the_priorities() {
     let (clock, table) = (ManualClock::new(Timestamp::from_millis(START)), Table::default());
     let store = Engine::new(KeyedStore::new(table.clone()), clock.clone(), None);
     let queue = store.queue("q", QueueOptions::default()).unwrap();
-    for (at, priority) in [(0, 0), (200, 5), (400, 0), (600, 7), (600, 5)] {
-        clock.set(Timestamp::from_millis(START + at));
+    for priority in 0..50 {
         now(queue.enqueue(1_u64, &EnqueueOptions { priority: Some(priority), ..plain() })).unwrap();
     }
-    assert_eq!(table.headers(), 1, "what it says holds for a second");
-    for (at, ready) in [(600, 5), (599, 3), (300, 2), (0, 1), (-1, 0), (600, 5), (2_000, 5)] {
+    assert_eq!(table.headers(), 2, "what it says holds for a second, and its ids for 32 jobs");
+    let rounds_of_a_count = |at| {
         clock.set(Timestamp::from_millis(START + at));
-        assert_eq!(now(queue.stats()).unwrap().ready, ready, "at {at}");
-    }
+        let before = table.rounds();
+        assert_eq!(now(queue.stats()).unwrap().ready, 50);
+        table.rounds() - before
+    };
+    assert_eq!(rounds_of_a_count(900), rounds_of_a_count(1_000) + 1);
 }
 
 #[test]

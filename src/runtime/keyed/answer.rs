@@ -21,6 +21,9 @@ const DUE_MAX: usize = 64;
 /// How many rows are read at a time where the first ones turn out not to count.
 const CHUNK: usize = 32;
 
+/// Up to so many ready rows are looked at in one round; only if there are more are their priorities walked.
+const READY_MAX: usize = 64;
+
 /// The answers of one round, taken in the order of the questions.
 pub(super) struct Answers<P>(std::vec::IntoIter<Answer<P>>);
 
@@ -282,9 +285,13 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
         if crossed == Timestamp::MAX { crossed } else { crossed.minus(CROSSED_AHEAD) }
     }
 
-    /// Of the jobs that were ready when they were inserted those that are not: priority by priority.
+    /// Of the jobs that were ready when they were inserted those that are not; with a few, those that are.
     async fn unready(&self, queue: &Name) -> Result<Vec<Row<T::Payload>>, Error> {
-        let mut found = Vec::new();
+        let mut found = self.rows(queue, Section::Ready, &FIRST, &LAST, READY_MAX).await?;
+        if found.len() < READY_MAX {
+            return Ok(found);
+        }
+        found.clear();
         let mut from = FIRST;
         loop {
             let first = self.rows(queue, Section::Ready, &from, &LAST, 1).await?;
