@@ -10,6 +10,7 @@ import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
+import { byTurns, median, spread } from "./lib/figures.mjs"
 
 const COLD_START_MS_MAX = 15
 const WARM_UPS = 3
@@ -43,23 +44,15 @@ function time(name) {
   return ms
 }
 
-function quantile(values, q) {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.round((sorted.length - 1) * q)]
-}
-
-for (let i = 0; i < WARM_UPS; i++) for (const name of Object.keys(SCRIPTS)) time(name)
-const empty = []
-const ours = []
-for (let i = 0; i < Number(flags.runs); i++) {
-  for (const side of i % 2 ? ["empty", "ours"] : ["ours", "empty"])
-    (side === "ours" ? ours : empty).push(time(side))
-}
+const { empty, ours } = await byTurns(
+  { empty: () => time("empty"), ours: () => time("ours") },
+  Number(flags.runs),
+  { warmUps: WARM_UPS }
+)
 const differences = ours.map((ms, i) => ms - empty[i])
-const cost = quantile(differences, 0.5)
-const spread = [0.25, 0.75].map((q) => quantile(differences, q).toFixed(1)).join(" to ")
-console.log(`Node ${process.versions.node}, ${flags.runs} pairs, medians:`)
-console.log(`  empty script              ${quantile(empty, 0.5).toFixed(1)} ms`)
-console.log(`  import + open + enqueue   ${quantile(ours, 0.5).toFixed(1)} ms`)
-console.log(`  difference                ${cost.toFixed(1)} ms (quartiles ${spread}), at most ${COLD_START_MS_MAX}`)
+const cost = median(differences)
+console.log(`Node ${process.versions.node}, ${flags.runs} pairs, milliseconds, medians (quartiles):`)
+console.log(`  empty script              ${spread(empty, 1)}`)
+console.log(`  import + open + enqueue   ${spread(ours, 1)}`)
+console.log(`  difference                ${spread(differences, 1)}, at most ${COLD_START_MS_MAX}`)
 process.exitCode = flags.check && cost > COLD_START_MS_MAX ? 1 : 0

@@ -9,6 +9,7 @@
 import { parseArgs } from "node:util"
 import { engines } from "../wasm-tests/engines/harness/engines.mjs"
 import { serve } from "../wasm-tests/engines/harness/server.mjs"
+import { byTurns, median, spread } from "./lib/figures.mjs"
 
 const RATIO_MAX = 1.5
 const WARM_UPS = 3
@@ -40,13 +41,8 @@ async function compare() {
   await inTab(fill, "full", jobs, BATCH)
   await inTab(fill, "empty", 0, BATCH)
   console.log(`${jobs} jobs stored in ${((performance.now() - began) / 1000).toFixed(1)} s; ${runs} fresh tabs each\n`)
-  const times = { empty: [], full: [] }
-  for (let run = -WARM_UPS; run < runs; run++) {
-    for (const database of run % 2 ? ["empty", "full"] : ["full", "empty"]) {
-      const time = await inTab(use, database)
-      if (run >= 0) times[database].push(time)
-    }
-  }
+  const sides = { empty: () => inTab(use, "empty"), full: () => inTab(use, "full") }
+  const times = await byTurns(sides, runs, { warmUps: WARM_UPS })
   const heads = ["empty".padStart(20), "full".padStart(20), "ratio".padStart(8)]
   console.log("milliseconds, medians (quartiles)".padEnd(36), ...heads)
   for (const part of ["open", "enqueue"]) row(`  ${part}`, times, (time) => time[part])
@@ -67,18 +63,9 @@ async function inTab(work, ...given) {
 
 function row(title, { empty, full }, part) {
   const [left, right] = [empty, full].map((times) => times.map(part))
-  const ratio = quantile(right, 0.5) / quantile(left, 0.5)
-  console.log(title.padEnd(36), figures(left).padStart(20), figures(right).padStart(20), ratio.toFixed(2).padStart(8))
+  const ratio = median(right) / median(left)
+  console.log(title.padEnd(36), spread(left, 2).padStart(20), spread(right, 2).padStart(20), ratio.toFixed(2).padStart(8))
   return ratio
-}
-
-function figures(values) {
-  const [low, middle, high] = [0.25, 0.5, 0.75].map((q) => quantile(values, q).toFixed(2))
-  return `${middle} (${low}-${high})`
-}
-
-function quantile(values, q) {
-  return [...values].sort((a, b) => a - b)[Math.round((values.length - 1) * q)]
 }
 
 // In the page. A third each is ready, delayed and under a lease.

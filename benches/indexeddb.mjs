@@ -12,7 +12,7 @@ import { parseArgs } from "node:util"
 import { build } from "esbuild"
 import { engines } from "../wasm-tests/engines/harness/engines.mjs"
 import { serve } from "../wasm-tests/engines/harness/server.mjs"
-import { byTurns, limits, median, quantile, ratios, table } from "./lib/figures.mjs"
+import { byTurns, limits, median, ratios, spread, table } from "./lib/figures.mjs"
 
 const { values: flags } = parseArgs({
   options: {
@@ -78,7 +78,7 @@ async function compare(tab) {
     for (const line of Object.values(LINES).filter(({ beside }) => beside.includes("raw"))) {
       const [ours, raw] = [figures[line.title][`${depth} ours`], figures[line.title][`${depth} raw`]]
       const bare = figures[line.title][`${depth} bare`]
-      const cells = [ms(ours), ms(raw), spread(ratios(ours, raw)), bare ? spread(ratios(ours, bare)) : ""]
+      const cells = [ms(ours), ms(raw), spread(ratios(ours, raw), 2), bare ? spread(ratios(ours, bare), 2) : ""]
       rows.push([line.title, depth === "full" ? jobs : 0, ...cells])
     }
   }
@@ -140,9 +140,4 @@ function sidesOf(beside) {
 
 function ms(figures) {
   return median(figures).toFixed(3)
-}
-
-function spread(figures) {
-  const [low, middle, high] = [0.25, 0.5, 0.75].map((q) => quantile(figures, q).toFixed(2))
-  return `${middle} (${low}-${high})`
 }

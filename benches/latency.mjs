@@ -11,8 +11,8 @@
 // from the call of enqueue to the delivery is over HAND_OVERS_MAX raw hand-overs.
 
 import { parseArgs } from "node:util"
-import { byTurns, limits, median, quantile, table } from "./lib/figures.mjs"
-import { launchChromium, servePages } from "./lib/pages.mjs"
+import { byTurns, limits, median, spread, table } from "./lib/figures.mjs"
+import { inChromium } from "./lib/pages.mjs"
 
 /** From the call of enqueue to the delivery, in raw hand-overs. */
 const HAND_OVERS_MAX = 2
@@ -30,17 +30,10 @@ const start = async () => (await open({ storage: indexedDb("latency") })).outbox
 Object.assign(globalThis, { sender: async () => sender(await start()), worker: async () => worker(await start()) })
 `
 
-const server = await servePages({ latency: { code: PAGE } })
-const browser = await launchChromium()
-try {
-  await measure()
-} finally {
-  await browser.kill()
-  await server.close()
-}
+await inChromium({ latency: { code: PAGE } }, measure)
 
-async function measure() {
-  const tabs = [await browser.open(server.url("latency")), await browser.open(server.url("latency"))]
+async function measure({ browser, url }) {
+  const tabs = [await browser.open(url("latency")), await browser.open(url("latency"))]
   for (const tab of tabs) await tab.evaluate(() => import("/latency.js").then(() => null))
   await tabs[1].evaluate(() => worker())
   await tabs[0].evaluate(async () => void (globalThis.sides = await sender()))
@@ -65,7 +58,7 @@ function report({ job, handOver, message }) {
   })
   const [ours, raw] = [parts(job), parts(handOver)]
   const inTrips = (...both) => both.filter(Boolean).map((values) => (median(values) / trip).toFixed(1)).join(", ")
-  const row = (title, values, beside) => [title, ms(values), beside ? ms(beside) : "", inTrips(values, beside)]
+  const row = (title, values, beside) => [title, spread(values, 2), beside ? spread(beside, 2) : "", inTrips(values, beside)]
   console.log(`${flags.rounds} rounds, milliseconds, medians (quartiles)\n`)
   table([
     ["", "a job of ours", "raw hand-over", "both in messages there and back"],
@@ -76,13 +69,8 @@ function report({ job, handOver, message }) {
     row("commit → delivery", ours.after, raw.after),
     row("call of enqueue → delivery", ours.all, raw.all)
   ])
-  console.log(`\na message there and back: ${ms(trips)}; the tabs' clocks compare to ± ${(Math.min(...trips) / 2).toFixed(2)} ms\n`)
+  console.log(`\na message there and back: ${spread(trips, 2)}; the tabs' clocks compare to ± ${(Math.min(...trips) / 2).toFixed(2)} ms\n`)
   const held = limits(flags.check)
   held.atMost("enqueue → delivery, in raw hand-overs", median(ours.all) / median(raw.all), HAND_OVERS_MAX)
   held.end()
-}
-
-function ms(values) {
-  const [low, middle, high] = [0.25, 0.5, 0.75].map((q) => quantile(values, q).toFixed(2))
-  return `${middle} (${low}-${high})`
 }

@@ -8,8 +8,8 @@
 // before. With --check the exit code is 1 if a median in the service worker is over SERVICE_WORKER_MS_MAX.
 
 import { parseArgs } from "node:util"
-import { byTurns, limits, median, quantile, table } from "./lib/figures.mjs"
-import { inTab, launchChromium, servePages, shipped } from "./lib/pages.mjs"
+import { byTurns, limits, median, spread, table } from "./lib/figures.mjs"
+import { inChromium, inTab, shipped } from "./lib/pages.mjs"
 import { FETCHED, STARTS } from "./pages/starts.mjs"
 
 const SERVICE_WORKER_MS_MAX = 30
@@ -33,25 +33,18 @@ const scripts = Object.fromEntries(
   ])
 )
 
-const server = await servePages(scripts, FETCHED.map(shipped))
-const browser = await launchChromium()
-try {
-  await measure()
-} finally {
-  await browser.kill()
-  await server.close()
-}
+await inChromium(scripts, measure, FETCHED.map(shipped))
 
-async function measure() {
+async function measure(chromium) {
   const sides = {}
   for (const name of names) {
     const { in: where = ["page", "service"] } = STARTS[name]
-    if (where.includes("page")) sides[`page ${name}`] = () => startPage(name)
-    if (where.includes("service")) sides[`service ${name}`] = () => startService(name)
+    if (where.includes("page")) sides[`page ${name}`] = () => startPage(chromium, name)
+    if (where.includes("service")) sides[`service ${name}`] = () => startService(chromium, name)
   }
   const figures = await byTurns(sides, Number(flags.rounds))
   console.log(`${flags.rounds} rounds, milliseconds, medians (quartiles)\n`)
-  const cell = (name, of) => (figures[name] ? ms(figures[name].map(of)) : "")
+  const cell = (name, of) => (figures[name] ? spread(figures[name].map(of), 1) : "")
   const total = ({ began, ended }) => ended - began
   table([
     ["", "page: import to first", "of it the script's download", "service worker: first line to first"],
@@ -71,8 +64,8 @@ async function measure() {
   held.end()
 }
 
-function startPage(name) {
-  return inTab(browser, server.url(name), (tab) =>
+function startPage(chromium, name) {
+  return inTab(chromium, name, (tab) =>
     tab.evaluate(async (name) => {
       const began = performance.now()
       const { run } = await import(`/${name}.js`)
@@ -85,8 +78,8 @@ function startPage(name) {
 }
 
 // A page that has it started after it was stopped: the first time it is installed.
-function startService(name) {
-  return inTab(browser, server.url(`service-${name}`), async (tab) => {
+function startService(chromium, name) {
+  return inTab(chromium, `service-${name}`, async (tab) => {
     await tab.evaluate(async (script) => {
       const options = { scope: `/${script}`, type: "module" }
       const { active, installing } = await navigator.serviceWorker.register(`/${script}.js`, options)
@@ -95,7 +88,7 @@ function startService(name) {
         worker.onstatechange = () => worker.state === "activated" && resolve()
       })
     }, `service-${name}`)
-    const devtools = await browser.native.newCDPSession(tab.native)
+    const devtools = await chromium.browser.native.newCDPSession(tab.native)
     await devtools.send("ServiceWorker.enable")
     await devtools.send("ServiceWorker.stopAllWorkers")
     const times = await tab.evaluate(() => {
@@ -110,9 +103,4 @@ function startService(name) {
     if (times.error) throw new Error(`${name}: ${times.error}`)
     return times
   })
-}
-
-function ms(values) {
-  const [low, middle, high] = [0.25, 0.5, 0.75].map((q) => quantile(values, q).toFixed(1))
-  return `${middle} (${low}-${high})`
 }

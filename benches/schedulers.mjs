@@ -11,7 +11,7 @@ import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { parseArgs, promisify } from "node:util"
 import { open } from "alkstore-wasm"
-import { limits, median, quantile, table } from "./lib/figures.mjs"
+import { limits, median, spread, table } from "./lib/figures.mjs"
 
 /** Renewals in a minute; the one on its border counts as well. */
 const IDLE_TIMERS_MAX = (seconds) => seconds / 2 + 1
@@ -146,9 +146,4 @@ async function each(work) {
 
 function sum(values) {
   return values.reduce((total, value) => total + value, 0)
-}
-
-function spread(values, digits = 0) {
-  const [low, middle, high] = [0.25, 0.5, 0.75].map((q) => quantile(values, q).toFixed(digits))
-  return `${middle} (${low}-${high})`
 }

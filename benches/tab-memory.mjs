@@ -8,7 +8,7 @@
 
 import { parseArgs } from "node:util"
 import { byTurns, elapsed, limits, median, table } from "./lib/figures.mjs"
-import { inTab, launchChromium, servePages } from "./lib/pages.mjs"
+import { inChromium, inTab } from "./lib/pages.mjs"
 
 const FLAT_MAX = 1.1
 const BATCH = 2_000
@@ -30,21 +30,14 @@ import { open } from "alkstore-wasm"
 import { indexedDb } from "alkstore-wasm/indexeddb"
 Object.assign(globalThis, { open, indexedDb })
 `
-const server = await servePages({ memory: { code: PAGE } })
-const browser = await launchChromium()
-try {
-  await measure()
-} finally {
-  await browser.kill()
-  await server.close()
-}
+await inChromium({ memory: { code: PAGE } }, measure)
 
-async function measure() {
+async function measure(chromium) {
   const took = await elapsed(async () => {
-    for (const jobs of depths) await inTab(browser, server.url("memory"), (tab) => tab.evaluate(fill, jobs, BATCH))
+    for (const jobs of depths) await inTab(chromium, "memory", (tab) => tab.evaluate(fill, jobs, BATCH))
   })
   console.log(`${depths.join(", ")} jobs stored in ${(took / 1000).toFixed(1)} s; ${flags.rounds} fresh tabs each, medians\n`)
-  const sides = Object.fromEntries(depths.map((jobs) => [jobs, () => used(jobs)]))
+  const sides = Object.fromEntries(depths.map((jobs) => [jobs, () => used(chromium, jobs)]))
   const figures = await byTurns(sides, Number(flags.rounds))
   const middle = (jobs, part) => median(figures[jobs].map((figure) => figure[part]))
   const kb = (jobs, part) => (middle(jobs, part) / 1000).toFixed(0)
@@ -64,10 +57,10 @@ async function measure() {
   held.end()
 }
 
-function used(jobs) {
-  return inTab(browser, server.url("memory"), async (tab) => {
+function used(chromium, jobs) {
+  return inTab(chromium, "memory", async (tab) => {
     const wasm = await tab.evaluate(use, jobs, USES, CLAIM)
-    const devtools = await browser.native.newCDPSession(tab.native)
+    const devtools = await chromium.browser.native.newCDPSession(tab.native)
     for (let time = 0; time < 2; time++) await devtools.send("HeapProfiler.collectGarbage")
     const { usedSize: heap, embedderHeapUsedSize: dom } = await devtools.send("Runtime.getHeapUsage")
     return { heap, dom, wasm, all: heap + dom + wasm }

@@ -1,7 +1,7 @@
-// What all benches share: quantiles, work by turns, tables, and limits that become the exit code.
+// What all benches share: medians, work by turns, tables, and limits that become the exit code.
 
 /** The value below which the share `q` of `values` lies. */
-export function quantile(values, q) {
+function quantile(values, q) {
   const sorted = [...values].sort((a, b) => a - b)
   const at = (sorted.length - 1) * q
   const [below, above] = [sorted[Math.floor(at)], sorted[Math.ceil(at)]]
@@ -9,6 +9,12 @@ export function quantile(values, q) {
 }
 
 export const median = (values) => quantile(values, 0.5)
+
+/** The median with the quartiles, as a text. */
+export function spread(values, digits = 0) {
+  const [low, middle, high] = [0.25, 0.5, 0.75].map((q) => quantile(values, q).toFixed(digits))
+  return `${middle} (${low}-${high})`
+}
 
 /** Milliseconds that `work` takes. */
 export async function elapsed(work) {

@@ -39,8 +39,7 @@ export function shipped(path) {
   throw new Error(`there is no ${path}: npm run bench installs the peers`)
 }
 
-/** Starts a server of `scripts` (code by name, each at /NAME.js with a page /NAME that loads nothing by itself) and `files`. */
-export async function servePages(scripts, files = []) {
+async function servePages(scripts, files) {
   const routes = {}
   const add = (path, type, content, headers = {}) => {
     routes[path] = () => [200, type, content, { ...ISOLATED, ...headers }]
@@ -50,20 +49,29 @@ export async function servePages(scripts, files = []) {
     add(`/${name}`, "text/html; charset=utf-8", `<!doctype html><meta charset="utf-8"><title>${name}</title>`)
   }
   for (const file of files) add(`/${basename(file)}`, "application/wasm", readFileSync(file))
-  const server = await serve({ routes })
-  return { ...server, url: (name) => `${server.origin}/${name}` }
+  return serve({ routes })
 }
 
-/** Chromium, with its databases on disk. */
-export async function launchChromium() {
+/**
+ * Calls `work({ browser, url })` with Chromium, its databases on disk, and a server of `scripts` (code by name, each at
+ * /NAME.js with a page at `url(NAME)` that loads nothing by itself) and `files`; both end with it.
+ */
+export async function inChromium(scripts, work, files = []) {
   const chromium = engines().find(({ name }) => name === "chromium")
   if (chromium === undefined) throw new Error("Chromium is not installed")
-  return chromium.launch({ durable: true })
+  const server = await servePages(scripts, files)
+  const browser = await chromium.launch({ durable: true })
+  try {
+    await work({ browser, url: (name) => `${server.origin}/${name}` })
+  } finally {
+    await browser.kill()
+    await server.close()
+  }
 }
 
-/** Runs `work` with a new tab at `url`. */
-export async function inTab(browser, url, work) {
-  const tab = await browser.open(url)
+/** Runs `work` with a new tab on the page `name`. */
+export async function inTab({ browser, url }, name, work) {
+  const tab = await browser.open(url(name))
   try {
     return await work(tab)
   } finally {

@@ -16,7 +16,7 @@ extern "C" {
     fn p(this: &Stored) -> JsValue;
 }
 
-/// How many columns are read, and one more place that says whether a payload lies beside them.
+/// The most columns that are read of a row.
 const COLUMNS_MAX: usize = 31;
 
 /// Columns, and where they are indexed.
