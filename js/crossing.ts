@@ -31,6 +31,17 @@ class Taker {
     return this.#text.slice(this.#textAt, (this.#textAt += this.number()))
   }
 
+  /** What is left of the texts. */
+  rest(): string {
+    return this.#text.slice(this.#textAt)
+  }
+
+  column(): unknown {
+    const column = this.number()
+    const text = this.text()
+    return column === Number.POSITIVE_INFINITY ? text : Number.isNaN(column) ? null : column
+  }
+
   /** An entry's key. */
   entry(queue: string): Key[] {
     return [queue, this.letter(), this.number(), this.number(), this.number()]
@@ -54,47 +65,33 @@ export abstract class Crossing implements KeyedTransaction {
     return this.read(reads)
   }
 
-  /** The columns of what was read, whatever it is: their texts are given, one after another. */
-  unpack(row: unknown, numbers: Float64Array, lengths: Float64Array, hasPayload: Float64Array): string {
+  /** Whether what was read, whatever it is, has a payload, and its columns: their texts are given, one after another. */
+  unpack(row: unknown, numbers: Float64Array): string {
     numbers.fill(Number.NEGATIVE_INFINITY)
     let text = ""
     if (typeof row !== "object" || row === null) return text
-    hasPayload[0] = "p" in row ? 1 : 0
+    if ("p" in row) numbers[0] = 1
     const columns = (row as { v?: unknown }).v
     if (!Array.isArray(columns)) return text
-    for (let at = 0; at < columns.length && at < numbers.length; at++) {
-      const column: unknown = columns[at]
-      if (typeof column === "number" && Number.isFinite(column)) numbers[at] = column
-      else if (column === null) numbers[at] = Number.NaN
-      else if (typeof column === "string") {
-        numbers[at] = Number.POSITIVE_INFINITY
-        lengths[at] = column.length
-        text += column
-      }
+    for (const [index, column] of columns.entries()) {
+      const at = 1 + 2 * index
+      if (at >= numbers.length) break
+      const ownText = typeof column === "string" ? column : ""
+      numbers[at] = numberOf(column)
+      numbers[at + 1] = ownText.length
+      text += ownText
     }
     return text
   }
 
-  write(
-    kind: number,
-    numbers: Float64Array,
-    lengths: Float64Array,
-    text: string,
-    entries: Float64Array,
-    payload: unknown
-  ): void {
-    let textAt = 0
+  write(numbers: Float64Array, text: string, payload: unknown): void {
+    const from = new Taker(numbers, text)
+    const letter = from.letter()
     const v: unknown[] = []
-    for (let at = 0; at < numbers.length; at++) {
-      const column = numbers[at] as number
-      if (column === Number.POSITIVE_INFINITY) v.push(text.slice(textAt, (textAt += lengths[at] as number)))
-      else v.push(Number.isNaN(column) ? null : column)
-    }
-    const queue = text.slice(textAt)
-    const from = new Taker(entries, "")
+    for (let left = from.number(); left > 0; left--) v.push(from.column())
+    const queue = from.rest()
     const k: Key[] = []
     while (!from.isDone) k.push(from.entry(queue))
-    const letter = String.fromCharCode(kind)
     const name = v[1] as number
     if (letter === "n") this.insert(name, k, v, payload)
     else if (letter === "j") this.update(name, k, v)
@@ -106,6 +103,12 @@ export abstract class Crossing implements KeyedTransaction {
     if (letter === "j") this.remove(id)
     else this.delete([letter, name])
   }
+}
+
+function numberOf(column: unknown): number {
+  if (column === null) return Number.NaN
+  if (typeof column === "string") return Number.POSITIVE_INFINITY
+  return typeof column === "number" && Number.isFinite(column) ? column : Number.NEGATIVE_INFINITY
 }
 
 function readOf(from: Taker): Read {

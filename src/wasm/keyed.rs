@@ -32,34 +32,21 @@ extern "C" {
     #[derive(Clone, Debug)]
     pub type Handle;
 
+    // Numbers go as one slice and texts as values: more parameters would cost every start a wrapper of its own.
     #[wasm_bindgen(method)]
-    fn ask(this: &Handle, numbers: &[f64], text: &str) -> Promise;
+    fn ask(this: &Handle, numbers: &[f64], text: JsValue) -> Promise;
 
-    /// The columns of a row into `numbers` and `lengths`, as in [`Packed`]; gives their texts.
+    /// What is in a row into `numbers`, as in [`Packed::of_read`]; gives the texts.
     #[wasm_bindgen(method)]
-    pub fn unpack(
-        this: &Handle,
-        row: &JsValue,
-        numbers: &mut [f64],
-        lengths: &mut [f64],
-        has_payload: &mut [f64],
-    ) -> String;
+    pub fn unpack(this: &Handle, row: &JsValue, numbers: &mut [f64]) -> JsValue;
 
-    /// A row: what kind, as [`kind`] says, its columns and entries as in [`Packed`], and its payload.
+    /// A row: numbers and texts as in [`Packed`], and its payload.
     #[wasm_bindgen(method)]
-    fn write(
-        this: &Handle,
-        kind: u32,
-        numbers: &[f64],
-        lengths: &[f64],
-        text: &str,
-        entries: &[f64],
-        payload: &JsValue,
-    );
+    fn write(this: &Handle, numbers: &[f64], text: JsValue, payload: &JsValue);
 
     /// The same of a row that goes: a job by its id, anything else by its name.
     #[wasm_bindgen(method)]
-    fn erase(this: &Handle, kind: u32, id: f64, name: &str);
+    fn erase(this: &Handle, kind: u32, id: f64, name: JsValue);
 
     #[wasm_bindgen(method)]
     fn commit(this: &Handle) -> Promise;
@@ -148,8 +135,7 @@ impl Transaction {
     }
 
     fn put(&self, kind: u32, row: &Packed, payload: &JsValue) {
-        let Packed { numbers, lengths, text, entries } = row;
-        self.handle.write(kind, numbers, lengths, text, entries, payload);
+        self.handle.write(&row.numbers(kind), row.text(), payload);
     }
 
     fn answer(&self, read: &Read, found: JsValue) -> Result<Answer<JsValue>, Error> {
@@ -198,7 +184,7 @@ impl KeyedTransaction for Transaction {
     async fn read(&self, reads: &[Read]) -> Result<Vec<Answer<JsValue>>, Error> {
         let mut asked = Asked::default();
         reads.iter().for_each(|read| asked.add(read));
-        let answers = JsFuture::from(self.handle.ask(&asked.numbers, &asked.text)).await.map_err(failure)?;
+        let answers = JsFuture::from(self.handle.ask(&asked.numbers, asked.text.into())).await.map_err(failure)?;
         let answers: Array = answers.unchecked_into();
         let mut given = Vec::new();
         for (read, found) in reads.iter().zip(answers.iter()) {
@@ -208,7 +194,7 @@ impl KeyedTransaction for Transaction {
     }
 
     fn write(&self, write: Write<JsValue>) {
-        let erase = |kind, id, name| self.handle.erase(kind, id, name);
+        let erase = |kind, id, name: &str| self.handle.erase(kind, id, name.into());
         let none = &JsValue::UNDEFINED;
         match &write {
             Write::Header(header) => self.put(kind::HEADER, &format::header(header), none),

@@ -1,5 +1,5 @@
 //! Rows on their way between the engine and JavaScript, where they are `{ k: entries, v: columns, p: payload }`. What the
-//! columns hold is said in runtime/keyed/format.rs. A row crosses in one call, as a few slices of numbers and one text: a
+//! columns hold is said in runtime/keyed/format.rs. A row crosses in one call, as one slice of numbers and one text: a
 //! call for each column would cost more than all else that is done with it.
 
 use super::keyed::Handle;
@@ -22,14 +22,13 @@ const COLUMNS_MAX: usize = 31;
 /// Columns, and where they are indexed.
 #[derive(Debug, Default)]
 pub struct Packed {
-    /// A column each: a number; `NaN` for null, infinite for a text, and below all numbers for anything else.
-    pub numbers: Vec<f64>,
-    /// How long each text is, as JavaScript counts.
-    pub lengths: Vec<f64>,
+    /// A column each: a number; `NaN` for null, infinite for a text, and below all numbers for anything else. Then how long
+    /// the text is, as JavaScript counts.
+    columns: Vec<[f64; 2]>,
     /// The columns that are texts, and at the end the queue of the entries.
-    pub text: String,
+    text: String,
     /// Four numbers for each entry: the section's letter, and what it is sorted by.
-    pub entries: Vec<f64>,
+    entries: Vec<f64>,
 }
 
 impl Packed {
@@ -41,6 +40,18 @@ impl Packed {
     pub fn of_schedule(row: &ScheduleRow<JsValue>) -> Self {
         let columns = crate::runtime::format::schedule::<Self, _>(row);
         columns.indexed(&index::schedules_queue(), |entry| index::schedule_entries(row, entry))
+    }
+
+    /// What kind of row it is, how many columns it has, those, and the entries.
+    pub fn numbers(&self, kind: u32) -> Vec<f64> {
+        let mut numbers = vec![f64::from(kind), self.columns.len() as f64];
+        numbers.extend(self.columns.as_flattened());
+        numbers.extend(&self.entries);
+        numbers
+    }
+
+    pub fn text(&self) -> JsValue {
+        JsValue::from_str(&self.text)
     }
 
     fn indexed(mut self, queue: &Name, each: impl FnOnce(&mut dyn FnMut(Section, Sort))) -> Self {
@@ -65,11 +76,11 @@ pub fn length(text: &str) -> f64 {
 /// A row that was read, whatever it is, and its payload if one lies in it. What is no row has no columns, and is as damaged
 /// as one that lacks them.
 pub fn unpack(handle: &Handle, row: &JsValue) -> (Reader<Packed>, Option<JsValue>) {
-    let (mut numbers, mut lengths) = (vec![0.0; COLUMNS_MAX], vec![0.0; COLUMNS_MAX]);
-    let mut has_payload = [0.0];
-    let text = handle.unpack(row, &mut numbers, &mut lengths, &mut has_payload);
-    let payload = (has_payload != [0.0]).then(|| row.unchecked_ref::<Stored>().p());
-    (Reader::new(Packed { numbers, lengths, text, entries: Vec::new() }), payload)
+    let mut numbers = [0.0; 1 + 2 * COLUMNS_MAX];
+    let text = handle.unpack(row, &mut numbers).as_string().unwrap_or_default();
+    let [has_payload, columns @ ..] = &numbers;
+    let payload = (*has_payload > 0.0).then(|| row.unchecked_ref::<Stored>().p());
+    (Reader::new(Packed { columns: columns.as_chunks().0.to_vec(), text, entries: Vec::new() }), payload)
 }
 
 impl Columns for Packed {
@@ -77,11 +88,11 @@ impl Columns for Packed {
 
     fn column(&self, at: u32) -> Value {
         let at = at as usize;
-        match self.numbers.get(at) {
-            Some(n) if n.is_nan() => Value::Null,
-            Some(&f64::INFINITY) => {
-                let mut skip = self.lengths.iter().take(at).sum::<f64>();
-                let mut left = self.lengths.get(at).copied().unwrap_or_default();
+        match self.columns.get(at) {
+            Some([n, _]) if n.is_nan() => Value::Null,
+            Some(&[f64::INFINITY, length]) => {
+                let mut skip = self.columns.iter().take(at).map(|[_, length]| length).sum::<f64>();
+                let mut left = length;
                 let mut text = String::new();
                 for char in self.text.chars() {
                     let length = char.len_utf16() as f64;
@@ -94,7 +105,7 @@ impl Columns for Packed {
                 }
                 Value::Text(text)
             }
-            Some(&n) if n > f64::NEG_INFINITY => Value::Number(n),
+            Some(&[n, _]) if n > f64::NEG_INFINITY => Value::Number(n),
             _ => Value::Other,
         }
     }
@@ -108,8 +119,7 @@ impl Columns for Packed {
             }
             _ => (f64::NAN, 0.0),
         };
-        self.numbers.push(number);
-        self.lengths.push(length);
+        self.columns.push([number, length]);
     }
 }
 

@@ -27,13 +27,14 @@ const [TEXT, NULL, OTHER] = [Infinity, NaN, -Infinity]
 test("a row is written by its kind, with its columns and its entries", () => {
   const noted = new Noted()
   const queue = "m\0\u{1F4E7}"
-  const write = (kind: string, columns: Float64Array, text = ""): void => {
-    const lengths = Float64Array.from(columns, (column) => (column === TEXT ? queue.length : 0))
-    noted.write(letter(kind), columns, lengths, text + queue, of(letter("o"), -1, 2, 3, letter("p"), 0, 0, 3), "payload")
+  const write = (kind: string, ...columns: number[]): void => {
+    const numbers = columns.flatMap((column) => [column, column === TEXT ? queue.length : 0])
+    const entries = [letter("o"), -1, 2, 3, letter("p"), 0, 0, 3]
+    noted.write(of(letter(kind), columns.length, ...numbers, ...entries), queue + queue, "payload")
   }
-  for (const kind of ["n", "j"]) write(kind, of(1, 7, TEXT, NULL, -5), queue)
-  for (const kind of ["l", "s"]) write(kind, of(1, TEXT), queue)
-  noted.write(letter("m"), of(1, 33), of(0, 0), "", of(), undefined)
+  for (const kind of ["n", "j"]) write(kind, 1, 7, TEXT, NULL, -5)
+  for (const kind of ["l", "s"]) write(kind, 1, TEXT)
+  noted.write(of(letter("m"), 2, 1, 0, 33, 0), "", undefined)
   const k = [[queue, "o", -1, 2, 3], [queue, "p", 0, 0, 3]]
   expect(noted.calls).toEqual([
     ["insert", 7, k, [1, 7, queue, null, -5], "payload"],
@@ -71,21 +72,25 @@ test("reads come one after another", async () => {
 
 test("what was read is columns, whatever it is", () => {
   const unpack = (row: unknown): unknown[] => {
-    const [numbers, lengths, hasPayload] = [of(0, 0, 0, 0), of(0, 0, 0, 0), of(0)]
-    const text = new Noted().unpack(row, numbers, lengths, hasPayload)
-    return [[...numbers], [...lengths], text, hasPayload[0]]
+    const numbers = new Float64Array(1 + 2 * 4)
+    const text = new Noted().unpack(row, numbers)
+    const [hasPayload, ...columns] = numbers
+    const pairs = [0, 2, 4, 6].map((at) => columns.slice(at, at + 2))
+    return [pairs.map(([number]) => number), pairs.map(([, length]) => length), text, (hasPayload as number) > 0]
   }
-  const nothing = [OTHER, OTHER, OTHER, OTHER]
   expect(unpack({ v: [1, "a\0b", null, "\u{1F4E7}"], p: undefined })).toEqual([
     [1, TEXT, NULL, TEXT],
     [0, 3, 0, 2],
     "a\0b\u{1F4E7}",
-    1
+    true
   ])
-  expect(unpack({ v: [1, 2, 3, 4, 5] })).toEqual([[1, 2, 3, 4], [0, 0, 0, 0], "", 0])
-  expect(unpack({ v: [NaN, Infinity, {}] })).toEqual([nothing, [0, 0, 0, 0], "", 0])
-  expect(unpack({ v: [1n, undefined, true] })).toEqual([nothing, [0, 0, 0, 0], "", 0])
+  expect(unpack({ v: [1, 2, 3, 4, 5] })).toEqual([[1, 2, 3, 4], [0, 0, 0, 0], "", false])
+  const nothing = [OTHER, OTHER, OTHER, OTHER]
+  for (const v of [[NaN, Infinity, {}, ""], [1n, undefined, true, -Infinity]]) {
+    const numbers = v.map((column) => (column === "" ? TEXT : OTHER))
+    expect(unpack({ v })).toEqual([numbers, [0, 0, 0, 0], "", false])
+  }
   for (const row of [undefined, null, "row", 7, {}, { v: "text" }]) {
-    expect(unpack(row)).toEqual([nothing, [0, 0, 0, 0], "", 0])
+    expect(unpack(row)).toEqual([nothing, nothing, "", false])
   }
 })
