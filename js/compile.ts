@@ -18,6 +18,7 @@ export async function compileEngine(load: () => InitInput): Promise<WebAssembly.
   try {
     input = await load()
   } catch (cause) {
+    if (cause instanceof WebAssembly.CompileError) throw refused("the engine", cause)
     throw unavailable(`the engine did not arrive: ${text(cause)}`, cause)
   }
   return compileInput(input)
@@ -82,13 +83,17 @@ async function refusedBy(compiling: Promise<WebAssembly.Module>, from: string): 
   try {
     return await compiling
   } catch (cause) {
-    throw unavailable(
-      `WebAssembly refused ${from}: ${text(cause)}. Under a Content-Security-Policy, script-src needs ` +
-        "'wasm-unsafe-eval'; where code generation is disallowed, pass init of alkstore-wasm/slim a module that the " +
-        "platform has compiled",
-      cause
-    )
+    throw refused(from, cause)
   }
+}
+
+function refused(from: string, cause: unknown): AlkstoreError {
+  return unavailable(
+    `WebAssembly refused ${from}: ${text(cause)}. Under a Content-Security-Policy, script-src needs ` +
+      "'wasm-unsafe-eval'; where code generation is disallowed, pass init of alkstore-wasm/slim a module that the " +
+      "platform has compiled",
+    cause
+  )
 }
 
 function text(cause: unknown): string {

@@ -2,7 +2,7 @@
 
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { homedir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { glueFactory, glueTypes } from "./glue.mjs"
 import { shareSignatures } from "./imports.mjs"
@@ -11,6 +11,7 @@ import { cached } from "./lib/stamp.mjs"
 import { setupTarget, WASM_TARGET, WBG } from "./setup.mjs"
 
 const CRATE = "alkstore-wasm"
+const UNPACKER = "unpack"
 const RUST_TESTS = "wasm-tests/script-in-indexeddb"
 
 /** The cargo features that the engine of the package is built with. */
@@ -39,6 +40,7 @@ const OPTIMISE = [
   RENAME,
   "--strip-target-features"
 ]
+const SMALLEST = ["-Oz", "--strip-target-features"]
 const WASM_OPT = "node_modules/binaryen/bin/wasm-opt"
 
 const INPUTS = [
@@ -50,22 +52,26 @@ const INPUTS = [
   "tools/wb/Cargo.lock",
   "scripts/engine.mjs",
   "scripts/glue.mjs",
-  "scripts/imports.mjs"
+  "scripts/imports.mjs",
+  "tools/unpack"
 ]
+
+const COMPILED = ["target/engine/compiled.wasm", "target/engine/compiled-unpack.wasm"]
 
 /** Compiles the engine of the package; the rest waits for the tools, this does not. */
 export function compileEngine() {
-  return cached("target/.stamps/cargo-release", { inputs: INPUTS, outputs: ["target/engine/compiled.wasm"] }, () =>
+  return cached("target/.stamps/cargo-release", { inputs: INPUTS, outputs: COMPILED }, () =>
     step("compiling the engine", async () => {
-      await cargo("release", [CRATE], FEATURES)
-      keep("release", "target/engine")
+      await cargo("release", [CRATE, UNPACKER], FEATURES)
+      keep("release", "alkstore", "target/engine/compiled.wasm")
+      keep("release", UNPACKER, "target/engine/compiled-unpack.wasm")
     })
   )
 }
 
 /** Makes target/engine/{engine.wasm,glue.js,glue.d.ts} of it. */
 export function linkEngine() {
-  return cached("target/.stamps/engine", { inputs: INPUTS, outputs: made("target/engine") }, () =>
+  return cached("target/.stamps/engine", { inputs: INPUTS, outputs: [...made("target/engine"), "target/engine/unpack.wasm"] }, () =>
     step("linking and optimising the engine", async () => {
       await bindgen("target/engine")
       const [input, output] = ["target/engine/shared.wasm", "target/engine/engine.wasm"]
@@ -73,6 +79,7 @@ export function linkEngine() {
       writeFileSync(join(root, input), bytes)
       const names = await must(process.execPath, [WASM_OPT, ...OPTIMISE, input, "-o", output])
       await factory("target/engine", JSON.parse(names), places)
+      await must(process.execPath, [WASM_OPT, ...SMALLEST, "target/engine/compiled-unpack.wasm", "-o", "target/engine/unpack.wasm"])
     })
   )
 }
@@ -86,7 +93,7 @@ export function buildTestEngines() {
       await cargo("dev", [CRATE, "script-in-indexeddb"], PANIC_FEATURES)
       const tests = join("target", WASM_TARGET, "debug/script_in_indexeddb.wasm")
       await must(join(root, WBG), [tests, "script_in_indexeddb", "target/script-in-indexeddb"])
-      keep("debug", "target/panic-build")
+      keep("debug", "alkstore", "target/panic-build/compiled.wasm")
       await bindgen("target/panic-build")
       const folder = join(root, "target/panic-build")
       copyFileSync(join(folder, "bindgen/alkstore_bg.wasm"), join(folder, "engine.wasm"))
@@ -113,9 +120,9 @@ function withoutLocalPaths() {
 }
 
 // Away from cargo's own folder, where a build with other features replaces it.
-function keep(folder, to) {
-  mkdirSync(join(root, to), { recursive: true })
-  copyFileSync(join(root, "target", WASM_TARGET, folder, "alkstore.wasm"), join(root, to, "compiled.wasm"))
+function keep(folder, name, to) {
+  mkdirSync(dirname(join(root, to)), { recursive: true })
+  copyFileSync(join(root, "target", WASM_TARGET, folder, `${name}.wasm`), join(root, to))
 }
 
 async function bindgen(folder) {

@@ -14,6 +14,7 @@ const INPUTS = [
   "js",
   "target/engine/engine.wasm",
   "target/engine/glue.js",
+  "target/engine/unpack.wasm",
   "target/engine/bindgen/alkstore.d.ts",
   "tsconfig.json",
   "tsconfig.types.json",
@@ -179,7 +180,7 @@ function engineFrom(folder) {
     setup({ onResolve, onLoad }) {
       onResolve({ filter: /^alkstore:engine-text$/ }, () => ({ path: "engine", namespace: "engine-text" }))
       onLoad({ filter: /.*/, namespace: "engine-text" }, () => {
-        return { contents: `export default "${engineText(folder)}"`, loader: "js" }
+        return { contents: inlined(folder), loader: "js" }
       })
       onResolve({ filter: /\/target\/engine\/glue\.js$/ }, () => ({ path: join(root, folder, "glue.js") }))
       onResolve({ filter: /^\.\/engine(\.wasm|-text\.cjs)$/ }, ({ path }) => ({ path, external: true }))
@@ -194,8 +195,10 @@ function packageReadme() {
   return readFileSync(join(root, "README.md"), "utf8").replace(/<!-- repository only -->[\s\S]*?<!-- end -->\n\n/, "")
 }
 
-function engineText(folder) {
-  return encodeEngine(readFileSync(join(root, folder, "engine.wasm")))
+function inlined(folder) {
+  const text = encodeEngine(readFileSync(join(root, folder, "engine.wasm")))
+  const unpacker = readFileSync(join(root, "target/engine/unpack.wasm"), "base64")
+  return `export const text = "${text}", unpacker = "${unpacker}"`
 }
 
 // Each declaration that an entry reaches, once for ESM and once for CommonJS, with its imports renamed likewise.

@@ -1,9 +1,9 @@
 // The default: the engine inlined as text, decoded and compiled by the first `open()`.
 
-import engine from "alkstore:engine-text"
+import { text, unpacker } from "alkstore:engine-text"
 import { decodeEngine } from "../engine-text.js"
 import { setSource } from "../load.js"
 
-setSource(() => decodeEngine(engine))
+setSource(() => decodeEngine(text, unpacker))
 
 export * from "./api.js"

@@ -1,8 +1,9 @@
 // Modules that only the build or the platform provides.
 
 declare module "alkstore:engine-text" {
-  const text: string
-  export default text
+  /** The engine, for `decodeEngine`. */
+  export const text: string
+  export const unpacker: string
 }
 
 declare module "*.wasm" {
