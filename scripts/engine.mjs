@@ -19,7 +19,7 @@ const FEATURES = [`${CRATE}/small-allocator`]
 const PANIC_FEATURES = [...FEATURES, `${CRATE}/test-panic`]
 
 // The compiler's own 225 costs 8 % more bytes, and on wasm gains no speed.
-const INLINE_THRESHOLD = 5
+const INLINE_THRESHOLD = 25
 
 // A loop that is unrolled is its body several times.
 const LLVM = [`-inline-threshold=${INLINE_THRESHOLD}`, "-unroll-threshold=0", "-unroll-runtime=false"]
