@@ -197,7 +197,7 @@ function packageReadme() {
 
 function inlined(folder) {
   const text = encodeEngine(readFileSync(join(root, folder, "engine.wasm")))
-  const unpacker = readFileSync(join(root, "target/engine/unpack.wasm"), "base64")
+  const unpacker = readFileSync(join(root, "target/engine/unpack.wasm"), "hex")
   return `export const text = "${text}", unpacker = "${unpacker}"`
 }
 

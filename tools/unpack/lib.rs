@@ -1,5 +1,5 @@
 //! Turns the text that scripts/engine-text.mjs makes of the engine into the engine again. A module of its own, of two
-//! kilobytes: a page meets these 300,000 steps cold, and JavaScript would be interpreted for ten times as long.
+//! kilobytes: a page meets these 300,000 steps cold, and JavaScript is interpreted then, several times as slow.
 //!
 //! Nothing here can panic, for that would bring more code than all the rest.
 

@@ -35,7 +35,7 @@ test("the fallback text codec agrees with the platform's", async () => {
 test("an engine as text decodes to the same bytes, and needs no escapes", async () => {
   const { decodeEngine } = await source("engine-text.ts")
   const engine = readFileSync(join(root, "target/engine/engine.wasm"))
-  const unpacker = readFileSync(join(root, "target/engine/unpack.wasm"), "base64")
+  const unpacker = readFileSync(join(root, "target/engine/unpack.wasm"), "hex")
   const text = encodeEngine(engine)
   assert.equal(Buffer.compare(decodeEngine(text, unpacker), engine), 0)
   assert.match(text, /^[^"'`\\$<\u0000-\u001f\u007f-\uffff]*$/)
