@@ -1,7 +1,7 @@
 //! The grammar of a schedule's spec: exactly `@every <n><unit>`.
 
 use super::error::Error;
-use super::time::Duration;
+use super::time::{Duration, MILLIS_MAX, decimal};
 
 const GRAMMAR: &str = "must be \"@every <n><unit>\": one space, a positive whole number, one of s m h d";
 
@@ -25,9 +25,9 @@ pub fn parse(spec: &str) -> Result<Duration, Error> {
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) || digits.bytes().all(|b| b == b'0') {
         return Err(invalid(GRAMMAR));
     }
-    let interval = digits.parse::<i64>().ok().and_then(|n| n.checked_mul(unit_ms));
-    match interval {
-        Some(ms) if ms <= super::time::MILLIS_MAX => Ok(Duration::from_millis(ms)),
+    let most = MILLIS_MAX.checked_div(unit_ms).unwrap_or(0);
+    match decimal(digits) {
+        n if n <= most => Ok(Duration::from_millis(n.saturating_mul(unit_ms))),
         _ => Err(overflow(spec)),
     }
 }

@@ -147,7 +147,8 @@ impl Duration {
     }
 }
 
-fn decimal(digits: &str) -> i64 {
+/// Of digits: the number, saturating.
+pub(super) fn decimal(digits: &str) -> i64 {
     digits
         .bytes()
         .fold(0_i64, |value, digit| value.saturating_mul(10).saturating_add(i64::from(digit.saturating_sub(b'0'))))

@@ -2,9 +2,9 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::future::ready;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
-use std::task::{Context, Poll};
 
 use super::flag::{Flag, Pending, StopToken, first_of};
 use super::group::Group;
@@ -16,33 +16,10 @@ use super::store::Store;
 use super::transaction::Transaction;
 use super::wakes::Listener;
 use crate::core::lock::TryLock;
-use crate::core::queue::{QUEUE_STAMPS, QueueOptions};
+use crate::core::queue::QueueOptions;
 use crate::core::{Duration, Entropy, Error, Name, Script, outbox};
 
 type Waiting<'e> = Pin<Box<dyn Future<Output = Result<(), Error>> + 'e>>;
-
-/// An operation under way; see [`Engine::run`]. It began when it was called.
-#[must_use = "the operation's outcome, errors included, comes out of this"]
-pub enum Run<'e, T> {
-    /// It did not have to wait.
-    Done(Option<Result<Box<T>, Error>>),
-    /// It waits with others.
-    Waiting(Option<Rc<RefCell<Box<T>>>>, Waiting<'e>),
-}
-
-impl<T> Future for Run<'_, T> {
-    type Output = Result<Box<T>, Error>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match &mut *self {
-            Self::Done(outcome) => outcome.take().map_or(Poll::Pending, Poll::Ready),
-            Self::Waiting(script, waiting) => waiting.as_mut().poll(context).map(|outcome| {
-                let script = script.take().and_then(Rc::into_inner).map(RefCell::into_inner);
-                outcome.and_then(|()| script.ok_or(Error::Closed))
-            }),
-        }
-    }
-}
 
 /// A store: queues, outboxes, locks, schedules and transactions over one storage. Clones are the
 /// same store.
@@ -122,7 +99,7 @@ impl<S: Store, H: Host> Engine<S, H> {
     /// [`Error::InvalidName`], [`Error::ReservedName`]; [`Error::InvalidArgument`] if `ttl` is not positive.
     pub async fn try_lock(&self, name: &str, owner: &str, ttl: Duration) -> Result<Option<Lock<S, H>>, Error> {
         let script = self.run(TryLock::new(name, owner, ttl)?).await?;
-        let TryLock { name, owner, granted, .. } = *script;
+        let TryLock { name, owner, granted, .. } = script;
         Ok(granted.then(|| Lock::new(self.clone(), name, owner)))
     }
 
@@ -158,14 +135,10 @@ impl<S: Store, H: Host> Engine<S, H> {
     ///
     /// # Errors
     /// [`Error::Closed`]; the storage's.
-    pub fn run<T: Script<S::Payload> + 'static>(&self, script: T) -> Run<'_, T> {
-        // In a box from the start: what is handed on from here to its outcome is a pointer, which in wasm is a third
-        // of the code.
-        let script = Box::new(script);
-        match self.check_open() {
-            Ok(()) => self.start(script),
-            Err(error) => Run::Done(Some(Err(error))),
-        }
+    pub async fn run<T: Script<S::Payload> + 'static>(&self, script: T) -> Result<T, Error> {
+        let script = Rc::new(RefCell::new(script));
+        self.run_shared(Rc::clone(&script) as _).await?;
+        Rc::into_inner(script).map(RefCell::into_inner).ok_or(Error::Closed)
     }
 
     /// The same, done before it returns, on a storage that never waits; `None` on one that may, and
@@ -182,23 +155,22 @@ impl<S: Store, H: Host> Engine<S, H> {
         self.shared.store.transact_now(&self.shared.host, &mut [script])
     }
 
-    /// What loops need to give back what they hold.
-    pub(super) fn run_even_closed<T: Script<S::Payload> + 'static>(&self, script: T) -> Run<'_, T> {
-        self.start(Box::new(script))
-    }
-
-    fn start<T: Script<S::Payload> + 'static>(&self, mut script: Box<T>) -> Run<'_, T> {
-        if let Some(done) = self.transact_now(&mut *script) {
-            return Run::Done(Some(done.map(|()| script)));
+    /// The same for a script that the caller keeps: one future, whatever it is. In wasm one for each is a tenth of the
+    /// code. It begins when it is called, and has let go of the script at its end.
+    pub(crate) fn run_shared(&self, script: Rc<RefCell<dyn Script<S::Payload>>>) -> Waiting<'_> {
+        match self.check_open() {
+            Ok(()) => self.run_even_closed(script),
+            Err(error) => Box::pin(ready(Err(error))),
         }
-        let script = Rc::new(RefCell::new(script));
-        let waiting = self.run_shared(Rc::clone(&script) as _);
-        Run::Waiting(Some(script), waiting)
     }
 
-    /// The same for a script that is shared; it is let go of at the end.
-    pub(crate) fn run_shared<'e>(&'e self, script: Rc<RefCell<dyn Script<S::Payload>>>) -> Waiting<'e> {
-        Box::pin(self.shared.group.run(&self.shared.store, &self.shared.host, script))
+    /// What loops need to give back what they hold.
+    pub(super) fn run_even_closed(&self, script: Rc<RefCell<dyn Script<S::Payload>>>) -> Waiting<'_> {
+        let done = self.transact_now(&mut *script.borrow_mut());
+        match done {
+            Some(done) => Box::pin(ready(done)),
+            None => Box::pin(self.shared.group.run(&self.shared.store, &self.shared.host, script)),
+        }
     }
 
     /// How every loop waits: for `span`, or until a wake, a stop or the store's end.
@@ -225,9 +197,5 @@ impl<S: Store, H: Host> Engine<S, H> {
             self.shared.entropy.replace(Some(Entropy::new(seed)));
         }
         self.shared.entropy.borrow_mut().as_mut().map_or(0, Entropy::bits)
-    }
-
-    pub(super) fn plain_queue(&self, name: Name) -> Queue<S, H> {
-        Queue::new(self.clone(), name, QUEUE_STAMPS)
     }
 }

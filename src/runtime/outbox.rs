@@ -1,11 +1,15 @@
 //! An outbox's handle, and the delivery of one job.
 
+use std::cell::RefCell;
 use std::ops::Deref;
+use std::rc::Rc;
 
 use super::host::Host;
 use super::queue::Queue;
 use super::store::Store;
-use crate::core::{ClaimedJob, Error};
+use crate::core::queue::ack::Ack;
+use crate::core::queue::retry::Retry;
+use crate::core::{ClaimedJob, Error, Script};
 
 /// An outbox: a [`Queue`] under a name of the engine's own, stamped for delivery over a network
 /// (visibility timeout 60 s, 5 attempts, backoff base 5 s).
@@ -48,13 +52,16 @@ impl<S: Store, H: Host> Queue<S, H> {
         worker: &str,
         delivery: impl AsyncFnOnce(ClaimedJob<S::Payload>) -> Result<(), String>,
     ) -> Result<bool, Error> {
-        let Some(claimed) = self.claim_one(worker).await? else { return Ok(false) };
+        let claims = Rc::new(RefCell::new(self.claim(worker, 1)?));
+        self.engine.run_shared(Rc::clone(&claims) as _).await?;
+        let claimed = claims.borrow_mut().claimed.pop();
+        let Some(claimed) = claimed else { return Ok(false) };
         let claim = claimed.job.claim();
         // A lost race is not an error: whoever holds the job now settles it.
-        match delivery(claimed).await {
-            Ok(()) => self.ack(claim).await?,
-            Err(error) => self.retry(claim, Some(&error), None).await?,
+        let settles: Rc<RefCell<dyn Script<S::Payload>>> = match delivery(claimed).await {
+            Ok(()) => Rc::new(RefCell::new(Ack::new(claim))),
+            Err(error) => Rc::new(RefCell::new(Retry::new(claim, Some(&error), None, self.engine.random_bits()))),
         };
-        Ok(true)
+        self.engine.run_shared(settles).await.map(|()| true)
     }
 }

@@ -28,7 +28,7 @@ use crate::core::{Claim, Duration, Error, Job, JobId, Name, Script, State, Topic
 /// running; otherwise they are `false` and change nothing.
 #[derive(Debug)]
 pub struct Queue<S: Store, H: Host> {
-    engine: Engine<S, H>,
+    pub(super) engine: Engine<S, H>,
     name: Name,
     stamps: Stamps,
     /// Who claimed last: workers claim again and again under one name.
@@ -67,7 +67,7 @@ impl<S: Store, H: Host> Queue<S, H> {
         }
     }
 
-    fn claim(&self, worker: &str, n: usize) -> Result<ClaimJobs<S::Payload>, Error> {
+    pub(super) fn claim(&self, worker: &str, n: usize) -> Result<ClaimJobs<S::Payload>, Error> {
         let known = self.worker.borrow().clone().filter(|known| **known == *worker);
         let worker = known.map_or_else(|| Name::local("workerId", worker), Ok)?;
         self.worker.replace(Some(worker.clone()));
@@ -228,8 +228,10 @@ impl<S: Store, H: Host> Queue<S, H> {
                 return Ok(false);
             }
             let listener = shared.store.wakes().listen(Topic::Queue(self.name.clone()));
-            let script = self.engine.run_even_closed(NextClaim::new(self.name.clone())).await?;
-            let nap = match script.deadline.wait(script.now) {
+            let next = Rc::new(RefCell::new(NextClaim::new(self.name.clone())));
+            self.engine.run_even_closed(Rc::clone(&next) as _).await?;
+            let NextClaim { deadline, now, .. } = *next.borrow();
+            let nap = match deadline.wait(now) {
                 Some(Duration::ZERO) => return Ok(true),
                 Some(wait) => wait.min(WALL_SLEEP_MAX),
                 None => shared.store.wakes().idle_sleep_max(),

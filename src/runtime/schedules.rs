@@ -1,5 +1,6 @@
 //! Registering schedules, and the runner that fires them.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::engine::Engine;
@@ -102,9 +103,10 @@ impl<S: Store, H: Host> Engine<S, H> {
         let ended = self.lead(&owner, stop, standby).await;
         // However it ended: a lease left behind would keep everybody from leading until it lapses. If
         // it is another's, or the storage is still away, this is nothing.
-        let released = self.run_even_closed(Release::new(Name::internal(LEADER_LOCK), owner)).await;
+        let release = Release::new(Name::internal(LEADER_LOCK), owner);
+        let released = self.run_even_closed(Rc::new(RefCell::new(release))).await;
         drop(running);
-        ended.and(released.map(drop))
+        ended.and(released)
     }
 
     /// Leads until told to stop.
@@ -112,12 +114,14 @@ impl<S: Store, H: Host> Engine<S, H> {
         let shared = &self.shared;
         while !stop.is_set() && !shared.closed.is_set() {
             let listener = shared.store.wakes().listen(Topic::Schedules);
-            let turn = self.run_even_closed(Lead::new(owner.clone())).await?;
-            if !turn.leads && !standby {
+            let turn = Rc::new(RefCell::new(Lead::new(owner.clone())));
+            self.run_even_closed(Rc::clone(&turn) as _).await?;
+            let Lead { leads, next_fire_at, now, .. } = *turn.borrow();
+            if !leads && !standby {
                 return Err(Error::LeadershipLost);
             }
             // What was due has been fired. A boundary still not ahead lies at the end of the clock's range.
-            let boundary = turn.next_fire_at.filter(|at| *at > turn.now).map_or(RENEW_EVERY, |at| at.since(turn.now));
+            let boundary = next_fire_at.filter(|at| *at > now).map_or(RENEW_EVERY, |at| at.since(now));
             self.rest(boundary.min(RENEW_EVERY), &listener, stop).await;
         }
         Ok(())

@@ -11,6 +11,7 @@ use crate::core::job::Stamps;
 use crate::core::outbox::{OUTBOX_STAMPS, queue_name};
 use crate::core::queue::QUEUE_STAMPS;
 use crate::core::queue::enqueue::EnqueueOptions;
+use crate::core::queue::inspect::Get;
 use crate::core::transaction::{Commit, GetStaged, Stage, Staged};
 use crate::core::{Error, Job, JobId, Name};
 
@@ -78,8 +79,9 @@ impl<S: Store, H: Host> Transaction<S, H> {
         options.check()?;
         self.check_running()?;
         let _staging = self.staging.start();
-        let script = self.engine.run(Stage { queue, stamps, options: *options, staged: None }).await?;
-        let Some(staged) = script.staged else { return Err(Error::Closed) };
+        let script = Rc::new(RefCell::new(Stage { queue, stamps, options: *options, staged: None }));
+        self.engine.run_shared(Rc::clone(&script) as _).await?;
+        let Some(staged) = script.borrow_mut().staged.take() else { return Err(Error::Closed) };
         let id = staged.job.id;
         self.staged.borrow_mut().push((staged, payload));
         Ok(id)
@@ -95,10 +97,17 @@ impl<S: Store, H: Host> Transaction<S, H> {
         let own = self.staged.borrow().iter().find(|(s, _)| s.job.id == id && s.job.queue == queue).cloned();
         match own {
             Some((staged, payload)) => {
-                let script = self.engine.run(GetStaged { staged, found: None }).await?;
-                Ok(script.found.map(|job| (job, payload)))
+                let script = Rc::new(RefCell::new(GetStaged { staged, found: None }));
+                self.engine.run_shared(Rc::clone(&script) as _).await?;
+                let found = script.borrow_mut().found.take();
+                Ok(found.map(|job| (job, payload)))
             }
-            None => self.engine.plain_queue(queue).get(id).await,
+            None => {
+                let script = Rc::new(RefCell::new(Get::new(queue, id)));
+                self.engine.run_shared(Rc::clone(&script) as _).await?;
+                let found = script.borrow_mut().found.take();
+                Ok(found)
+            }
         }
     }
 
@@ -114,7 +123,7 @@ impl<S: Store, H: Host> Transaction<S, H> {
         if staged.is_empty() {
             return Ok(());
         }
-        self.engine.run(Commit { staged }).await.map(drop)
+        self.engine.run_shared(Rc::new(RefCell::new(Commit { staged }))).await
     }
 
     /// Ends the transaction, and with it all it has staged.
