@@ -3,6 +3,7 @@
 //! Every row that a range gives is asked where it stands now ([`Job::place`]): entries are as old as the row's last
 //! write. A row that has expired meanwhile is written anew, so that it leaves the way of others.
 
+use std::future::ready;
 use std::pin::Pin;
 use std::rc::Rc;
 
@@ -114,6 +115,8 @@ fn count(reads: &mut Vec<Read>, queue: &Name, section: Section, to: &Sort) {
     reads.push(Read::Count { queue: queue.clone(), section, to: *to });
 }
 
+type Answering<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + 'a>>;
+
 type Rows<'r, P> = Pin<Box<dyn Future<Output = Result<Vec<Row<P>>, Error>> + 'r>>;
 
 impl<T: KeyedTransaction> Scripts<'_, T> {
@@ -126,18 +129,21 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
         Box::pin(async move { reading.await.map(|mut answers| answers.jobs()) })
     }
 
-    /// Fills the view with the answer to `scope`, of which `answers` is the first round.
-    pub(super) async fn answer(&mut self, scope: &Scope, mut answers: Answers<T::Payload>) -> Result<(), Error> {
+    /// Fills the view with the answer to `scope`, of which `answers` is the first round. What goes on reading is in a box:
+    /// a first operation then does not have to wait until all the others have been compiled.
+    pub(super) fn answer<'s>(&'s mut self, scope: &'s Scope, mut answers: Answers<T::Payload>) -> Answering<'s> {
         match scope {
-            Scope::Job { queue, payload, .. } => self.give(of_queue(answers.jobs(), queue), *payload).await?,
+            Scope::Job { queue, payload, .. } => {
+                return Box::pin(self.give(of_queue(answers.jobs(), queue), *payload));
+            }
             Scope::Jobs { queue, ids } => {
                 for _ in ids {
                     self.view.jobs.extend(of_queue(answers.jobs(), queue).into_iter().map(|row| row.job));
                 }
             }
-            Scope::Head { queue, n } => self.head(queue, *n, answers).await?,
+            Scope::Head { queue, n } => return Box::pin(self.head(queue, *n, answers)),
             Scope::Overdue { .. } => self.overdue(answers),
-            Scope::Dead { .. } => self.give(answers.jobs(), false).await?,
+            Scope::Dead { .. } => return Box::pin(self.give(answers.jobs(), false)),
             Scope::Page { state, limit, .. } => {
                 let mut rows = answers.jobs();
                 if state.is_none() {
@@ -146,10 +152,10 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
                     }
                 }
                 rows.truncate(*limit);
-                self.give(rows, true).await?;
+                return Box::pin(self.give(rows, true));
             }
-            Scope::Tally { queue } => self.tally(queue, answers).await?,
-            Scope::Deadline { queue } => self.deadline(queue, answers).await?,
+            Scope::Tally { queue } => return Box::pin(self.tally(queue, answers)),
+            Scope::Deadline { queue } => return Box::pin(self.deadline(queue, answers)),
             Scope::Lock { .. } => self.view.lock = answers.locks().pop().map(|(_, lock)| lock),
             Scope::Schedule { .. } => self.view.schedules = answers.schedules(),
             // Storages sort names as they like: by UTF-16, or by a collation.
@@ -162,7 +168,7 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
             }
             Scope::NextBoundary => self.view.deadline = answers.schedules().pop().map(|row| row.next_fire_at),
         }
-        Ok(())
+        Box::pin(ready(Ok(())))
     }
 
     fn overdue(&mut self, mut answers: Answers<T::Payload>) {
