@@ -12,6 +12,7 @@ pub mod inspect;
 pub mod retry;
 pub mod sweep;
 
+use std::collections::BinaryHeap;
 use std::rc::Rc;
 
 use super::error::Error;
@@ -68,8 +69,8 @@ pub(crate) fn check_count(argument: &'static str, count: Option<i64>) -> Result<
 
 /// Ids in ascending order, without repetitions.
 pub fn each_once(ids: &[JobId]) -> Vec<JobId> {
-    let mut ids = ids.to_vec();
-    ids.sort_unstable();
+    // By a heap, which is a fraction of the code of a sort.
+    let mut ids = BinaryHeap::from(ids.to_vec()).into_sorted_vec();
     ids.dedup();
     ids
 }
