@@ -91,16 +91,33 @@ function isDate(value: unknown): value is Date {
   }
 }
 
+/** Ids, ascending, each once. */
 export function ids(argument: string, value: unknown): Float64Array {
-  let list: unknown[] | null = null
+  const list = listOf(value)
+  if (list === null) throw invalid(argument, value, "an array of ids")
+  const checked = new Float64Array(list.length)
+  let isAscending = true
+  for (let at = 0; at < list.length; at++) {
+    const id = list[at]
+    // The name of one among many is made only for whom it does not fit.
+    if (!Number.isSafeInteger(id)) count(`${argument}[${at}]`, id)
+    checked[at] = id as number
+    isAscending &&= at === 0 || (checked[at - 1] as number) < (id as number)
+  }
+  return isAscending ? checked : Float64Array.from(new Set(checked)).sort()
+}
+
+/** What an array holds, read once; `null` for what is none, or cannot be read. */
+function listOf(value: unknown): unknown[] | null {
   try {
-    if (Array.isArray(value)) list = Array.from({ length: value.length }, (_, at): unknown => value[at])
+    if (!Array.isArray(value)) return null
+    const list: unknown[] = []
+    for (let at = 0, { length } = value; at < length; at++) list.push(value[at])
+    return list
   } catch {
     // A getter threw, or the Proxy was revoked: no array.
+    return null
   }
-  if (list === null) throw invalid(argument, value, "an array of ids")
-  const checked = list.map((id, at) => count(`${argument}[${at}]`, id))
-  return Float64Array.from(new Set(checked)).sort()
 }
 
 /** The same, where none at all means every job. */

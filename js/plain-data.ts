@@ -20,15 +20,17 @@ export function isOwnCopy(value: unknown): boolean {
 }
 
 /** A copy of what was copied before, by these functions or by structured clone: it has no getter, Proxy or symbol. */
-export function copyKept(kept: object, met = new Met(kept), depth = 0): unknown {
+export function copyKept(kept: object, above: Met | null = null, depth = 0): unknown {
   if (depth > DEPTH_MAX) return NOT_PLAIN
   const prototype: unknown = Object.getPrototypeOf(kept)
-  if (prototype === Array.prototype) return copyKeptList(kept as unknown[], met, depth)
+  if (prototype === Array.prototype) return copyKeptList(kept as unknown[], above, depth)
   if (prototype !== Object.prototype) return prototype === Date.prototype ? copyDate(kept) : NOT_PLAIN
   const copy = { ...kept } as Record<string, unknown>
+  let met = above
   for (const key in copy) {
     const child = copy[key]
     if (isOwnCopy(child) || !Object.hasOwn(copy, key)) continue
+    met ??= new Met(kept)
     const childCopy = met.isAgain(child as object) ? NOT_PLAIN : copyKept(child as object, met, depth + 1)
     if (childCopy === NOT_PLAIN) return NOT_PLAIN
     // The key is the copy's own by now, `__proto__` too: this sets a property, never a prototype.
@@ -37,12 +39,14 @@ export function copyKept(kept: object, met = new Met(kept), depth = 0): unknown 
   return copy
 }
 
-function copyKeptList(kept: unknown[], met: Met, depth: number): unknown {
+function copyKeptList(kept: unknown[], above: Met | null, depth: number): unknown {
   if (!isDense(kept)) return NOT_PLAIN
   const copy = kept.slice()
+  let met = above
   for (let at = 0; at < copy.length; at++) {
     const child = copy[at]
     if (isOwnCopy(child)) continue
+    met ??= new Met(kept)
     const childCopy = met.isAgain(child as object) ? NOT_PLAIN : copyKept(child as object, met, depth + 1)
     if (childCopy === NOT_PLAIN) return NOT_PLAIN
     copy[at] = childCopy
@@ -57,49 +61,57 @@ function copyKeptList(kept: unknown[], met: Met, depth: number): unknown {
 export function copyGiven(given: object): unknown {
   types ??= findTypes()
   try {
-    return types === null ? NOT_PLAIN : copyOwn(given, new Met(given), 0, types)
+    return types === null || typeof given !== "object" ? NOT_PLAIN : copyOwn(given, null, 0, types)
   } catch {
     // The stack has ended, or it only says that it is a Date.
     return NOT_PLAIN
   }
 }
 
-function copyOwn(given: object, met: Met, depth: number, types: Types): unknown {
-  if (typeof given !== "object" || depth > DEPTH_MAX || types.isProxy(given)) return NOT_PLAIN
+function copyOwn(given: object, above: Met | null, depth: number, types: Types): unknown {
+  if (depth > DEPTH_MAX || types.isProxy(given)) return NOT_PLAIN
   const prototype: unknown = Object.getPrototypeOf(given)
-  if (Array.isArray(given)) return prototype === Array.prototype ? copyOwnList(given, met, depth, types) : NOT_PLAIN
+  if (Array.isArray(given)) return prototype === Array.prototype ? copyOwnList(given, above, depth, types) : NOT_PLAIN
   if (prototype !== Object.prototype) return prototype === Date.prototype ? copyDate(given) : NOT_PLAIN
   const keys = Object.keys(given)
   // With nothing in it, it may be a Map or the like whose prototype was replaced.
   if (keys.length === 0 || keys.length > PROPERTIES_MAX || types.isArgumentsObject(given)) return NOT_PLAIN
   const copy: Record<string, unknown> = {}
+  let met = above
   for (const key of keys) {
     // What all objects inherit under this name may have a setter.
     if (key in Object.prototype) return NOT_PLAIN
-    const child = copyProperty(given, key, met, depth, types)
-    if (child === NOT_PLAIN) return NOT_PLAIN
-    copy[key] = child
+    let value = valueOf(given, key)
+    if (!isOwnCopy(value)) value = copyInside(value, (met ??= new Met(given)), depth, types)
+    if (value === NOT_PLAIN) return NOT_PLAIN
+    copy[key] = value
   }
   return copy
 }
 
-function copyOwnList(given: unknown[], met: Met, depth: number, types: Types): unknown {
+function copyOwnList(given: unknown[], above: Met | null, depth: number, types: Types): unknown {
   if (given.length > ELEMENTS_MAX || !isDense(given)) return NOT_PLAIN
   const copy: unknown[] = []
+  let met = above
   for (let at = 0; at < given.length; at++) {
     if (at in Array.prototype) return NOT_PLAIN
-    const child = copyProperty(given, at, met, depth, types)
-    if (child === NOT_PLAIN) return NOT_PLAIN
-    copy.push(child)
+    let value = valueOf(given, at)
+    if (!isOwnCopy(value)) value = copyInside(value, (met ??= new Met(given)), depth, types)
+    if (value === NOT_PLAIN) return NOT_PLAIN
+    copy.push(value)
   }
   return copy
 }
 
-function copyProperty(given: object, key: string | number, met: Met, depth: number, types: Types): unknown {
+/** A property's value, unless it has a getter or a setter: nothing of the user's runs. */
+function valueOf(given: object, key: string | number): unknown {
   const { value, get, set } = Object.getOwnPropertyDescriptor(given, key) as PropertyDescriptor
-  if (get !== undefined || set !== undefined) return NOT_PLAIN
-  if (isOwnCopy(value)) return value
-  return met.isAgain(value) ? NOT_PLAIN : copyOwn(value, met, depth + 1, types)
+  return get === undefined && set === undefined ? value : NOT_PLAIN
+}
+
+function copyInside(value: unknown, met: Met, depth: number, types: Types): unknown {
+  const isNew = typeof value === "object" && !met.isAgain(value as object)
+  return isNew ? copyOwn(value as object, met, depth + 1, types) : NOT_PLAIN
 }
 
 // No hole, no named property. Indices come first among the keys: if the last key is one, all are.
@@ -111,7 +123,10 @@ function isDense(list: unknown[]): boolean {
 /** How many objects are looked through one by one, which is quicker while they are few. */
 const LISTED_MAX = 16
 
-/** The objects above and beside one: what comes again is shared, or a cycle, and must stay so in a copy. */
+/**
+ * The objects above and beside one: what comes again is shared, or a cycle, and must stay so in a copy. Made once there is
+ * one inside another: most payloads are flat.
+ */
 class Met {
   readonly #few: object[]
   #many: Set<object> | null = null

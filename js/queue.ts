@@ -120,17 +120,24 @@ export class QueueHandle<P = unknown> {
   // Not awaited where the answer is there already: a turn of the microtask queue costs as much as a claim.
   protected claimNext(workerId: string): ClaimedJob<P> | null | Promise<ClaimedJob<P> | null> {
     this.#claimFor(workerId)
-    const adopt = (job: Claimed | null): ClaimedJob<P> | null =>
-      job === null ? null : (Claimed.adopt(job, this, workerId) as ClaimedJob<P>)
     const job = this.#inner.claim_one()
-    return job instanceof Promise ? this.#live.owed(job).then(adopt) : adopt(job)
+    if (!(job instanceof Promise)) return this.#adopt(job, workerId)
+    return this.#live.owed(job).then((job: Claimed | null) => this.#adopt(job, workerId))
   }
 
-  protected async claimMany(workerId: string, n: number): Promise<ClaimedJob<P>[]> {
+  #adopt(job: Claimed | null, workerId: string): ClaimedJob<P> | null {
+    return job === null ? null : (Claimed.adopt(job, this, workerId) as ClaimedJob<P>)
+  }
+
+  protected claimMany(workerId: string, n: number): ClaimedJob<P>[] | Promise<ClaimedJob<P>[]> {
     this.#claimFor(workerId)
     finite("n", n)
-    const jobs: Claimed[] = await this.call(this.op.ClaimBatch, undefined, undefined, n)
-    return jobs.map((job) => Claimed.adopt(job, this, workerId) as ClaimedJob<P>)
+    const adopt = (jobs: Claimed[]): ClaimedJob<P>[] => {
+      for (const job of jobs) Claimed.adopt(job, this, workerId)
+      return jobs as ClaimedJob<P>[]
+    }
+    const jobs = this.call(this.op.ClaimBatch, undefined, undefined, n)
+    return jobs instanceof Promise ? jobs.then(adopt) : adopt(jobs)
   }
 
   #claimFor(workerId: string): void {
@@ -169,7 +176,7 @@ export class QueueImpl<P> extends QueueHandle<P> implements Queue<P> {
     return this.claimNext(workerId)
   }
 
-  claimBatch(workerId: string, n: number): Promise<ClaimedJob<P>[]> {
+  async claimBatch(workerId: string, n: number): Promise<ClaimedJob<P>[]> {
     return this.claimMany(workerId, n)
   }
 
