@@ -160,7 +160,7 @@ mod tests {
         ] {
             let (delay, expires) = (Some(after(delay)), expires.map(after));
             let options = EnqueueOptions { delay, expires, ..Default::default() };
-            let job = options.draft(1, Name::internal("mail"), QUEUE_STAMPS, at(0));
+            let job = options.draft(1, Name::internal("mail"), QUEUE_STAMPS.into(), at(0));
             assert_eq!(crossed(&job, job.place(now), now), passed.map(at), "{options:?}");
         }
     }

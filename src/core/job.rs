@@ -1,5 +1,6 @@
 //! A job's row, and the one place that says what may be done with it when.
 
+use std::ops::Deref;
 use std::rc::Rc;
 
 use super::name::Name;
@@ -54,7 +55,9 @@ pub struct Stamps {
     pub dead_letter_retention: Option<Duration>,
 }
 
-/// One job, without its payload.
+/// One job, without its payload. What it has of its [`Handling`] is read as if it were its own.
+///
+/// Many wait at a time, so a row has what a waiting job has, and the rest behind pointers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     /// See [`JobId`].
@@ -71,14 +74,8 @@ pub struct Job {
     pub run_at_absolute: bool,
     /// How often it has been handed out.
     pub attempts: i64,
-    /// The options it was enqueued under.
-    pub stamps: Stamps,
-    /// Who holds it.
-    pub worker_id: Option<Name>,
-    /// When it was last handed out.
-    pub claimed_at: Option<Timestamp>,
-    /// The last instant of the present lease.
-    pub claim_expires_at: Option<Timestamp>,
+    /// The options it was enqueued under: shared by all that were enqueued through one handle.
+    pub stamps: Rc<Stamps>,
     /// How often it has been claimed in its whole life, redrives included: with the id this names
     /// one claim, so a late worker can never be taken for the next holder.
     pub claims: u64,
@@ -86,12 +83,41 @@ pub struct Job {
     pub created_at: Timestamp,
     /// From then on it is not handed out any more.
     pub expires_at: Option<Timestamp>,
+    /// `None` while it waits.
+    pub handling: Option<Box<Handling>>,
+}
+
+/// What a job has once it was handed out, or has died.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Handling {
+    /// Who holds it.
+    pub worker_id: Option<Name>,
+    /// When it was last handed out.
+    pub claimed_at: Option<Timestamp>,
+    /// The last instant of the present lease.
+    pub claim_expires_at: Option<Timestamp>,
     /// Why it died.
     pub last_error: Option<Rc<str>>,
     /// When it died.
     pub died_at: Option<Timestamp>,
     /// From then on a sweep deletes it.
     pub purge_at: Option<Timestamp>,
+}
+
+const WAITING: &Handling = &Handling {
+    worker_id: None,
+    claimed_at: None,
+    claim_expires_at: None,
+    last_error: None,
+    died_at: None,
+    purge_at: None,
+};
+
+impl Deref for Job {
+    type Target = Handling;
+    fn deref(&self) -> &Handling {
+        self.handling.as_deref().unwrap_or(WAITING)
+    }
 }
 
 /// One claim of one job: what its holder shows to settle it.
@@ -131,6 +157,7 @@ pub enum Place {
 
 impl Job {
     /// From when on nobody's lease and no delay keeps the job from being handed out.
+    #[inline]
     pub fn available_at(&self) -> Timestamp {
         match (self.state, self.claim_expires_at) {
             (State::Processing, Some(end)) => end.next(),
@@ -173,11 +200,13 @@ impl Job {
     /// Makes it a dead letter. `claimed_at` stays, for whoever looks into the matter.
     pub(crate) fn bury(&mut self, error: Rc<str>, now: Timestamp) {
         self.state = State::Dead;
-        self.worker_id = None;
-        self.claim_expires_at = None;
-        self.last_error = Some(error);
-        self.died_at = Some(now);
-        self.purge_at = self.stamps.dead_letter_retention.map(|retention| now.plus(retention));
+        self.handling = Some(Box::new(Handling {
+            claimed_at: self.claimed_at,
+            last_error: Some(error),
+            died_at: Some(now),
+            purge_at: self.stamps.dead_letter_retention.map(|retention| now.plus(retention)),
+            ..Handling::default()
+        }));
     }
 
     /// Makes it wait, from `run_at` on, for another attempt.
@@ -185,9 +214,7 @@ impl Job {
         self.state = State::Pending;
         self.run_at = run_at;
         self.run_at_absolute = false;
-        self.worker_id = None;
-        self.claimed_at = None;
-        self.claim_expires_at = None;
+        self.handling = None;
     }
 
     /// Moves every deadline that was derived from the clock back by `step`. What the user gave as an
@@ -196,8 +223,11 @@ impl Job {
         if !self.run_at_absolute {
             self.run_at = self.run_at.minus(step);
         }
-        for deadline in [&mut self.claim_expires_at, &mut self.expires_at, &mut self.purge_at] {
-            *deadline = deadline.map(|at| at.minus(step));
+        let back = |at: Option<Timestamp>| at.map(|at| at.minus(step));
+        self.expires_at = back(self.expires_at);
+        if let Some(handling) = &mut self.handling {
+            handling.claim_expires_at = back(handling.claim_expires_at);
+            handling.purge_at = back(handling.purge_at);
         }
     }
 }
@@ -205,6 +235,12 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a queue takes in memory is its waiting jobs.
+    #[test]
+    fn a_row_that_waits_is_small() {
+        assert!(size_of::<Job>() <= 12 * size_of::<u64>(), "{}", size_of::<Job>());
+    }
 
     #[test]
     fn a_state_is_found_by_its_own_name_and_no_other() {

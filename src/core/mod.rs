@@ -26,7 +26,7 @@ pub mod view;
 pub use deadline::Deadline;
 pub use entropy::Entropy;
 pub use error::{Error, StoreError};
-pub use job::{Claim, ClaimedJob, Job, JobId, Place, Stamps, State};
+pub use job::{Claim, ClaimedJob, Handling, Job, JobId, Place, Stamps, State};
 pub use lock::LockRow;
 pub use name::Name;
 pub use queue::QueueOptions;

@@ -277,7 +277,7 @@ fn fire<P: Clone>(mut row: Rc<ScheduleRow<P>>, view: &mut View<P>) {
     let options = row.options.enqueue_options();
     for _ in 0..fires {
         let id = view.take_id();
-        let job = options.draft(id, row.queue.clone(), QUEUE_STAMPS, view.now());
+        let job = options.draft(id, row.queue.clone(), QUEUE_STAMPS.into(), view.now());
         view.insert(Rc::new(job), row.payload.clone());
     }
     Rc::make_mut(&mut row).next_fire_at = next_fire_at;

@@ -51,7 +51,7 @@ pub struct Stage {
 impl<P> Script<P> for Stage {
     fn step(&mut self, view: &mut View<P>) -> Step {
         let id = view.take_id();
-        let job = self.options.draft(id, self.queue.clone(), self.stamps, view.now());
+        let job = self.options.draft(id, self.queue.clone(), self.stamps.into(), view.now());
         self.staged = Some(Staged { job: Rc::new(job), moved_back: view.meta.moved_back });
         Step::Done
     }

@@ -79,7 +79,7 @@ impl<S: Store, H: Host> Engine<S, H> {
         let name = Name::shared("queue", name)?;
         let stamps = options.stamps()?;
         self.check_open()?;
-        Ok(Queue::new(self.clone(), name, stamps))
+        Ok(Queue::new(self.clone(), name, stamps.into()))
     }
 
     /// An outbox by name.
@@ -89,7 +89,7 @@ impl<S: Store, H: Host> Engine<S, H> {
     pub fn outbox(&self, name: &str) -> Result<Outbox<S, H>, Error> {
         let queue = outbox::queue_name(name)?;
         self.check_open()?;
-        Ok(Outbox::new(Queue::new(self.clone(), queue, outbox::OUTBOX_STAMPS)))
+        Ok(Outbox::new(Queue::new(self.clone(), queue, outbox::OUTBOX_STAMPS.into())))
     }
 
     /// Takes a lock for `ttl`; `None` if someone else holds it. The same owner asking again while it
@@ -143,6 +143,7 @@ impl<S: Store, H: Host> Engine<S, H> {
 
     /// The same, done before it returns, on a storage that never waits; `None` on one that may, and
     /// then nothing has happened.
+    #[inline]
     pub fn run_now(&self, script: &mut dyn Script<S::Payload>) -> Option<Result<(), Error>> {
         match self.check_open() {
             Ok(()) => self.transact_now(script),

@@ -30,19 +30,19 @@ use crate::core::{Claim, Duration, Error, Job, JobId, Name, Script, State, Topic
 pub struct Queue<S: Store, H: Host> {
     pub(super) engine: Engine<S, H>,
     name: Name,
-    stamps: Stamps,
+    stamps: Rc<Stamps>,
     /// Who claimed last: workers claim again and again under one name.
     worker: RefCell<Option<Name>>,
 }
 
 impl<S: Store, H: Host> Clone for Queue<S, H> {
     fn clone(&self) -> Self {
-        Self::new(self.engine.clone(), self.name.clone(), self.stamps)
+        Self::new(self.engine.clone(), self.name.clone(), Rc::clone(&self.stamps))
     }
 }
 
 impl<S: Store, H: Host> Queue<S, H> {
-    pub(super) const fn new(engine: Engine<S, H>, name: Name, stamps: Stamps) -> Self {
+    pub(super) const fn new(engine: Engine<S, H>, name: Name, stamps: Rc<Stamps>) -> Self {
         Self { engine, name, stamps, worker: RefCell::new(None) }
     }
 
@@ -52,8 +52,8 @@ impl<S: Store, H: Host> Queue<S, H> {
     }
 
     /// What jobs enqueued through this handle are stamped with.
-    pub const fn stamps(&self) -> Stamps {
-        self.stamps
+    pub const fn stamps(&self) -> &Rc<Stamps> {
+        &self.stamps
     }
 
     /// Runs an operation where it stands, if the storage never waits.
@@ -79,7 +79,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// # Errors
     /// [`Error::InvalidArgument`] if a count is not a safe integer.
     pub async fn enqueue(&self, payload: S::Payload, options: &EnqueueOptions) -> Result<JobId, Error> {
-        self.run(Enqueue::new(self.name.clone(), self.stamps, *options, payload)?, |script| script.id).await
+        self.run(Enqueue::new(self.name.clone(), Rc::clone(&self.stamps), *options, payload)?, |script| script.id).await
     }
 
     /// Hands out the first claimable job, or `None`.

@@ -1,6 +1,7 @@
 //! A queue's exports; an outbox's too.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use js_sys::{Function, Promise};
 use wasm_bindgen::prelude::*;
@@ -114,7 +115,7 @@ impl Queue {
         expires: f64,
     ) -> JsValue {
         let options = convert::enqueue_options(delay, run_at, priority, max_attempts, expires);
-        let script = Enqueue::new(self.name(), self.queue.stamps(), options, payload);
+        let script = Enqueue::new(self.name(), Rc::clone(self.queue.stamps()), options, payload);
         match transaction {
             None => perform(&self.engine, script, |_, script| (script.id as f64).into()),
             Some(transaction) => self.enqueue_in(Transaction::new(transaction), script),

@@ -1,7 +1,7 @@
 //! What becomes of a job.
 
 use alkstore::core::queue::enqueue::EnqueueOptions;
-use alkstore::core::{Duration, Job, JobId, Name, Stamps, State, Timestamp};
+use alkstore::core::{Duration, Handling, Job, JobId, Name, Stamps, State, Timestamp};
 
 use crate::weather::HOUR;
 
@@ -15,16 +15,11 @@ pub fn draft(id: JobId, queue: &Name, stamps: Stamps, options: &EnqueueOptions, 
         run_at: options.delay.map_or(options.run_at.unwrap_or(now), |delay| now.plus(delay)),
         run_at_absolute: options.delay.is_none() && options.run_at.is_some(),
         attempts: 0,
-        stamps: Stamps { max_attempts: options.max_attempts.unwrap_or(stamps.max_attempts), ..stamps },
-        worker_id: None,
-        claimed_at: None,
-        claim_expires_at: None,
+        stamps: Stamps { max_attempts: options.max_attempts.unwrap_or(stamps.max_attempts), ..stamps }.into(),
         claims: 0,
         created_at: now,
         expires_at: options.expires.map(|expires| now.plus(expires)),
-        last_error: None,
-        died_at: None,
-        purge_at: None,
+        handling: None,
     }
 }
 
@@ -49,35 +44,40 @@ pub fn moved(job: &Job, step: Duration) -> Job {
     let back = |at: Option<Timestamp>| at.map(|at| at.minus(step));
     Job {
         run_at: if job.run_at_absolute { job.run_at } else { job.run_at.minus(step) },
-        claim_expires_at: back(job.claim_expires_at),
         expires_at: back(job.expires_at),
-        purge_at: back(job.purge_at),
+        handling: job.handling.as_ref().map(|handling| {
+            let handling = Handling {
+                claim_expires_at: back(handling.claim_expires_at),
+                purge_at: back(handling.purge_at),
+                ..*handling.clone()
+            };
+            handling.into()
+        }),
         ..job.clone()
     }
 }
 
 pub fn waiting(job: &Job, run_at: Timestamp) -> Job {
-    Job {
-        state: State::Pending,
-        run_at,
-        run_at_absolute: false,
-        worker_id: None,
-        claimed_at: None,
-        claim_expires_at: None,
-        ..job.clone()
-    }
+    Job { state: State::Pending, run_at, run_at_absolute: false, handling: None, ..job.clone() }
 }
 
 pub fn dead(job: &Job, error: &str, now: Timestamp) -> Job {
     Job {
         state: State::Dead,
-        worker_id: None,
-        claim_expires_at: None,
-        last_error: Some(error.into()),
-        died_at: Some(now),
-        purge_at: job.stamps.dead_letter_retention.map(|retention| now.plus(retention)),
+        handling: handling(Handling {
+            claimed_at: job.claimed_at,
+            last_error: Some(error.into()),
+            died_at: Some(now),
+            purge_at: job.stamps.dead_letter_retention.map(|retention| now.plus(retention)),
+            ..Handling::default()
+        }),
         ..job.clone()
     }
+}
+
+/// As a row has it.
+pub fn handling(handling: Handling) -> Option<Box<Handling>> {
+    Some(Box::new(handling))
 }
 
 /// Equal jitter: half of the exponential is certain, half is drawn.

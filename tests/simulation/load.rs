@@ -148,7 +148,7 @@ impl Tab {
     }
 
     pub async fn enqueue(&self, queue: &Handle, payload: u64, options: EnqueueOptions) -> Result<JobId, Error> {
-        let (name, stamps) = (queue.name().clone(), queue.stamps());
+        let (name, stamps) = (queue.name().clone(), **queue.stamps());
         let operation = Operation::Enqueue { queue: name, stamps, options, payload };
         self.ask(operation, queue.enqueue(payload, &options), |id| Answer::Id(*id)).await
     }

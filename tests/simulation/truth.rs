@@ -7,9 +7,11 @@ use alkstore::core::clock::Meta;
 use alkstore::core::index::schedules_queue;
 use alkstore::core::queue::QUEUE_STAMPS;
 use alkstore::core::queue::enqueue::EnqueueOptions;
-use alkstore::core::{Change, Claim, Duration, Job, JobId, LockRow, Name, ScheduleRow, State, Tally, Timestamp};
+use alkstore::core::{
+    Change, Claim, Duration, Handling, Job, JobId, LockRow, Name, ScheduleRow, State, Tally, Timestamp,
+};
 
-use crate::job::{dead, draft, free_at, in_jitter, is_due, is_leased, moved, waiting};
+use crate::job::{self, dead, draft, free_at, in_jitter, is_due, is_leased, moved, waiting};
 use crate::operation::{Answer, Operation};
 use crate::weather::{HOUR, MINUTE, SECOND};
 
@@ -174,7 +176,10 @@ impl Truth {
             Operation::Heartbeat { claim, extend } => {
                 let held = self.held(claim, now);
                 if let Some(job) = held {
-                    delta.update(Job { claim_expires_at: Some(now.plus(*extend)), ..job.clone() });
+                    let claim_expires_at = Some(now.plus(*extend));
+                    let handling = job.handling.as_deref().cloned().unwrap_or_default();
+                    let handling = job::handling(Handling { claim_expires_at, ..handling });
+                    delta.update(Job { handling, ..job.clone() });
                 }
                 Answer::Landed(held.is_some())
             }
@@ -192,9 +197,6 @@ impl Truth {
                 for job in self.dead_letters(queue, ids.as_deref()) {
                     delta.update(Job {
                         attempts: 0,
-                        last_error: None,
-                        died_at: None,
-                        purge_at: None,
                         expires_at: job.expires_at.filter(|end| *end > now),
                         ..waiting(job, now)
                     });
@@ -332,9 +334,12 @@ impl Truth {
         for job in ready.into_iter().take(n) {
             let job = Rc::new(Job {
                 state: State::Processing,
-                worker_id: Name::local("workerId", worker).ok(),
-                claimed_at: Some(now),
-                claim_expires_at: Some(now.plus(job.stamps.visibility_timeout)),
+                handling: job::handling(Handling {
+                    worker_id: Name::local("workerId", worker).ok(),
+                    claimed_at: Some(now),
+                    claim_expires_at: Some(now.plus(job.stamps.visibility_timeout)),
+                    ..Handling::default()
+                }),
                 attempts: job.attempts + 1,
                 claims: job.claims + 1,
                 ..job.clone()

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::core::job::{ClaimedJob, State};
+use crate::core::job::{ClaimedJob, Handling, State};
 use crate::core::name::Name;
 use crate::core::scope::Scope;
 use crate::core::script::{Script, Step};
@@ -43,12 +43,16 @@ impl<P> Script<P> for ClaimJobs<P> {
             Rc::make_mut(&mut job).bury(MAX_ATTEMPTS_EXCEEDED.into(), now);
             view.update(job);
         }
+        self.claimed.reserve_exact(view.jobs.len());
         while let (Some(mut row), Some(payload)) = (view.jobs.pop(), view.payloads.pop()) {
             let job = Rc::make_mut(&mut row);
             job.state = State::Processing;
-            job.worker_id = Some(self.worker.clone());
-            job.claimed_at = Some(now);
-            job.claim_expires_at = Some(now.plus(job.stamps.visibility_timeout));
+            job.handling = Some(Box::new(Handling {
+                worker_id: Some(self.worker.clone()),
+                claimed_at: Some(now),
+                claim_expires_at: Some(now.plus(job.stamps.visibility_timeout)),
+                ..Handling::default()
+            }));
             job.attempts = job.attempts.saturating_add(1);
             job.claims = job.claims.saturating_add(1);
             view.update(Rc::clone(&row));

@@ -48,9 +48,6 @@ impl<P> Script<P> for Redrive {
             let job = Rc::make_mut(&mut row);
             job.make_pending(now);
             job.attempts = 0;
-            job.last_error = None;
-            job.died_at = None;
-            job.purge_at = None;
             job.expires_at = job.expires_at.filter(|end| *end > now);
             view.update(row);
             self.redriven = self.redriven.saturating_add(1);

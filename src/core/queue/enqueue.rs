@@ -37,7 +37,11 @@ impl EnqueueOptions {
     }
 
     /// The row of a new job.
-    pub fn draft(&self, id: JobId, queue: Name, stamps: Stamps, now: Timestamp) -> Job {
+    #[inline]
+    pub fn draft(&self, id: JobId, queue: Name, mut stamps: Rc<Stamps>, now: Timestamp) -> Job {
+        if let Some(own) = self.max_attempts.filter(|own| *own != stamps.max_attempts) {
+            Rc::make_mut(&mut stamps).max_attempts = own;
+        }
         let run_at_absolute = self.delay.is_none() && self.run_at.is_some();
         let run_at = self.delay.map(|delay| now.plus(delay)).or(self.run_at).unwrap_or(now);
         Job {
@@ -48,16 +52,11 @@ impl EnqueueOptions {
             run_at,
             run_at_absolute,
             attempts: 0,
-            stamps: Stamps { max_attempts: self.max_attempts.unwrap_or(stamps.max_attempts), ..stamps },
-            worker_id: None,
-            claimed_at: None,
-            claim_expires_at: None,
+            stamps,
             claims: 0,
             created_at: now,
             expires_at: self.expires.map(|expires| now.plus(expires)),
-            last_error: None,
-            died_at: None,
-            purge_at: None,
+            handling: None,
         }
     }
 }
@@ -68,7 +67,7 @@ pub struct Enqueue<P> {
     /// The queue.
     pub queue: Name,
     /// The queue's options.
-    pub stamps: Stamps,
+    pub stamps: Rc<Stamps>,
     /// The job's own, checked.
     pub options: EnqueueOptions,
     /// What to carry; taken by the script.
@@ -82,7 +81,7 @@ impl<P> Enqueue<P> {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if a count is not a safe integer.
-    pub fn new(queue: Name, stamps: Stamps, options: EnqueueOptions, payload: P) -> Result<Self, Error> {
+    pub fn new(queue: Name, stamps: Rc<Stamps>, options: EnqueueOptions, payload: P) -> Result<Self, Error> {
         options.check()?;
         Ok(Self { queue, stamps, options, payload: Some(payload), id: 0 })
     }
@@ -92,7 +91,7 @@ impl<P> Script<P> for Enqueue<P> {
     fn step(&mut self, view: &mut View<P>) -> Step {
         if let Some(payload) = self.payload.take() {
             self.id = view.take_id();
-            let job = self.options.draft(self.id, self.queue.clone(), self.stamps, view.now());
+            let job = self.options.draft(self.id, self.queue.clone(), Rc::clone(&self.stamps), view.now());
             view.insert(Rc::new(job), payload);
         }
         Step::Done

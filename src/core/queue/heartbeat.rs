@@ -36,7 +36,9 @@ impl<P> Script<P> for Heartbeat {
 
     fn step(&mut self, view: &mut View<P>) -> Step {
         let Some(mut job) = take_held(view, &self.claim) else { return Step::Done };
-        Rc::make_mut(&mut job).claim_expires_at = Some(view.now().plus(self.extend));
+        if let Some(handling) = &mut Rc::make_mut(&mut job).handling {
+            handling.claim_expires_at = Some(view.now().plus(self.extend));
+        }
         // The lease may end sooner than before.
         view.wake_queue(&job.queue);
         view.update(job);

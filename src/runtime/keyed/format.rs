@@ -9,7 +9,8 @@ use super::rows::Header;
 use crate::core::clock::Meta;
 use crate::core::time::MILLIS_MAX;
 use crate::core::{
-    Duration, Error, Job, JobId, LockRow, Name, ScheduleOptions, ScheduleRow, Stamps, State, StoreError, Timestamp,
+    Duration, Error, Handling, Job, JobId, LockRow, Name, ScheduleOptions, ScheduleRow, Stamps, State, StoreError,
+    Timestamp,
 };
 
 /// The format that this release writes. Later ones read it, and write their own.
@@ -119,7 +120,7 @@ pub fn schedule<C: Columns, P>(row: &ScheduleRow<P>) -> C {
 
 /// The columns of a job.
 pub fn job<C: Columns>(job: &Job) -> C {
-    let Stamps { visibility_timeout, max_attempts, backoff_base, dead_letter_retention } = job.stamps;
+    let Stamps { visibility_timeout, max_attempts, backoff_base, dead_letter_retention } = *job.stamps;
     Writer::new()
         .number(job.id.cast_signed())
         .text(Some(&job.queue))
@@ -301,7 +302,7 @@ impl<C: Columns> Reader<C> {
     /// # Errors
     /// As [`header`](Reader::header).
     pub fn job(mut self) -> Result<Rc<Job>, Error> {
-        let job = Job {
+        let mut job = Job {
             id: self.natural(),
             queue: self.name(),
             state: self.state(),
@@ -309,22 +310,30 @@ impl<C: Columns> Reader<C> {
             run_at: self.instant(),
             run_at_absolute: self.flag(),
             attempts: self.number(),
-            stamps: Stamps {
+            stamps: Rc::new(Stamps {
                 visibility_timeout: self.span(),
                 max_attempts: self.number(),
                 backoff_base: self.span(),
                 dead_letter_retention: self.maybe_span(),
-            },
+            }),
+            claims: 0,
+            created_at: Timestamp::default(),
+            expires_at: None,
+            handling: None,
+        };
+        let mut handling = Handling {
             worker_id: self.maybe_text().as_deref().map(Name::internal),
             claimed_at: self.maybe_instant(),
             claim_expires_at: self.maybe_instant(),
-            claims: self.natural(),
-            created_at: self.instant(),
-            expires_at: self.maybe_instant(),
-            last_error: self.maybe_text().map(Rc::from),
-            died_at: self.maybe_instant(),
-            purge_at: self.maybe_instant(),
+            ..Handling::default()
         };
+        job.claims = self.natural();
+        job.created_at = self.instant();
+        job.expires_at = self.maybe_instant();
+        handling.last_error = self.maybe_text().map(Rc::from);
+        handling.died_at = self.maybe_instant();
+        handling.purge_at = self.maybe_instant();
+        job.handling = (handling != Handling::default()).then(|| Box::new(handling));
         self.end(Rc::new(job))
     }
 }

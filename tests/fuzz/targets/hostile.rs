@@ -229,12 +229,12 @@ fn change(job: &mut Job, line: &Line) {
         3 => job.run_at = instant(n),
         4 => job.run_at_absolute = n != 0,
         5 => job.attempts = count,
-        6 => job.stamps.max_attempts = count,
-        7 => job.claim_expires_at = at,
+        6 => Rc::make_mut(&mut job.stamps).max_attempts = count,
+        7 => job.handling.get_or_insert_default().claim_expires_at = at,
         8 => job.claims = count.unsigned_abs(),
         9 => job.expires_at = at,
-        10 => job.purge_at = at,
-        _ => job.stamps.visibility_timeout = Duration::from_millis(n),
+        10 => job.handling.get_or_insert_default().purge_at = at,
+        _ => Rc::make_mut(&mut job.stamps).visibility_timeout = Duration::from_millis(n),
     }
 }
 
