@@ -14,6 +14,7 @@ export interface Host {
   error(code: string, message: string, cause: unknown): AlkstoreError
   remember(memory: WebAssembly.Memory): void
   claimed(payload: unknown, columns: number): Claimed
+  addClaimed(jobs: Claimed[], payload: unknown, columns: number): void
   job: typeof readJob
 }
 
@@ -21,6 +22,10 @@ export function createHost(clock: Clock | null): Host {
   let memory: WebAssembly.Memory
   // Of a memory that has grown since nothing is left.
   let numbers = new Float64Array(0)
+  const claimed = (payload: unknown, columns: number): Claimed => {
+    if (numbers.length === 0) numbers = new Float64Array(memory.buffer)
+    return new Claimed(payload, numbers, columns / Float64Array.BYTES_PER_ELEMENT)
+  }
   return {
     custom: clock !== null,
     now: () => (clock === null ? Number.NaN : read(clock)),
@@ -28,10 +33,8 @@ export function createHost(clock: Clock | null): Host {
     random,
     error,
     remember: (given) => void (memory = given),
-    claimed: (payload, columns) => {
-      if (numbers.length === 0) numbers = new Float64Array(memory.buffer)
-      return new Claimed(payload, numbers, columns / Float64Array.BYTES_PER_ELEMENT)
-    },
+    claimed,
+    addClaimed: (jobs, payload, columns) => void jobs.push(claimed(payload, columns)),
     job: readJob
   }
 }

@@ -95,6 +95,7 @@ impl<P> Default for View<P> {
 
 impl<P> View<P> {
     /// For the storage: starts a script, at `now`.
+    #[inline]
     pub fn begin(&mut self, now: Timestamp, meta: Meta) {
         self.now = now;
         self.meta = meta;
@@ -123,6 +124,7 @@ impl<P> View<P> {
     }
 
     /// The id of a new job. Once taken it is never given again.
+    #[inline]
     pub fn take_id(&mut self) -> JobId {
         let id = self.meta.next_id;
         self.meta.next_id = id.saturating_add(1);

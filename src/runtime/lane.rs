@@ -80,6 +80,7 @@ impl<P: Clone> Lane<P> {
     }
 
     /// Makes all places true at `now`.
+    #[inline]
     pub(super) fn settle(&mut self, now: Timestamp) {
         if now != self.settled {
             self.pass(now);
@@ -294,6 +295,7 @@ impl Index {
     }
 
     /// Where a row is kept for its place.
+    #[inline]
     fn by_place(&mut self, job: &Job, place: Place) -> Option<(&mut Sorted, Sort)> {
         match place {
             Place::Ready => Some((&mut self.ready, claim_order(job))),
@@ -305,6 +307,7 @@ impl Index {
     }
 
     /// Where a row that does not stay for ever is kept for a sweep.
+    #[inline]
     fn by_end(&mut self, job: &Job) -> Option<(&mut Sorted, Sort)> {
         let (index, end) = match job.state {
             State::Dead => (&mut self.aging, job.purge_at),
@@ -314,6 +317,7 @@ impl Index {
     }
 
     /// The count that a row is in; dead ones are counted by their index.
+    #[inline]
     fn count(&mut self, job: &Job) -> Option<&mut usize> {
         match job.state {
             State::Pending => Some(&mut self.pending),

@@ -89,6 +89,7 @@ impl<P: Clone> MemoryStore<P> {
         Ok(())
     }
 
+    #[inline]
     fn run(&self, script: &mut dyn Script<P>, now: Timestamp, view: &mut View<P>) {
         let meta = self.inner.rows.borrow_mut().observe(now);
         view.begin(now, meta);

@@ -75,7 +75,19 @@ fn retention(job: &Job) -> f64 {
 }
 
 pub fn claimed(host: &JsHost, ClaimedJob { job, payload }: ClaimedJob<JsValue>) -> JsValue {
-    let columns = [
+    host.claimed(payload, columns(&job).as_ptr() as usize)
+}
+
+pub fn claimed_batch(host: &JsHost, claimed: &mut Vec<ClaimedJob<JsValue>>) -> JsValue {
+    let jobs = Array::new();
+    for ClaimedJob { job, payload } in claimed.drain(..) {
+        host.add_claimed(&jobs, payload, columns(&job).as_ptr() as usize);
+    }
+    jobs.into()
+}
+
+fn columns(job: &Job) -> [f64; 13] {
+    [
         job.id as f64,
         job.claims as f64,
         job.priority as f64,
@@ -88,9 +100,8 @@ pub fn claimed(host: &JsHost, ClaimedJob { job, payload }: ClaimedJob<JsValue>) 
         instant(job.expires_at),
         length(job.stamps.visibility_timeout),
         length(job.stamps.backoff_base),
-        retention(&job),
-    ];
-    host.claimed(payload, columns.as_ptr() as usize)
+        retention(job),
+    ]
 }
 
 /// Made of an array: with twenty parameters it would cost every start a wrapper, and jobs are read seldom.

@@ -49,6 +49,10 @@ extern "C" {
     #[wasm_bindgen(method)]
     pub fn claimed(this: &HostObject, payload: JsValue, columns: usize) -> JsValue;
 
+    /// The same, added to `jobs`: one call for each of a batch, not two.
+    #[wasm_bindgen(method, js_name = addClaimed)]
+    pub fn add_claimed(this: &HostObject, jobs: &Array, payload: JsValue, columns: usize);
+
     /// Makes a job that was read, of its columns.
     #[wasm_bindgen(method)]
     pub fn job(this: &HostObject, columns: &Array) -> JsValue;

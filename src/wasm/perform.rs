@@ -28,6 +28,21 @@ where
     }
 }
 
+/// The same, for what a queue in use is asked for all the time: what does not wait makes no box, and that is more code.
+pub fn perform_often<S, F>(engine: &Engine, script: Result<S, Error>, finish: F) -> JsValue
+where
+    S: Script<JsValue> + 'static,
+    F: Fn(&JsHost, &mut S) -> JsValue + 'static,
+{
+    match script {
+        Ok(script) => {
+            let mut operation = Performed { script, finish };
+            run_now(engine, &mut operation).unwrap_or_else(|| wait_for(engine, Box::new(operation)))
+        }
+        Err(error) => refused(engine, &error),
+    }
+}
+
 /// A script, and what is made of its outcome.
 trait Operation {
     fn script(&mut self) -> &mut dyn Script<JsValue>;
@@ -59,13 +74,17 @@ fn refused(engine: &Engine, error: &Error) -> JsValue {
 
 #[inline(never)]
 fn run(engine: &Engine, mut operation: Box<dyn Operation>) -> JsValue {
-    room::ahead();
-    match engine.run_now(operation.script()) {
-        Some(done) => crossing(finished(engine, done, &mut *operation)),
-        None => wait_for(engine, Rc::new(RefCell::new(operation))),
-    }
+    run_now(engine, &mut *operation).unwrap_or_else(|| wait_for(engine, operation))
 }
 
+#[inline(never)]
+fn run_now(engine: &Engine, operation: &mut dyn Operation) -> Option<JsValue> {
+    room::ahead();
+    let done = engine.run_now(operation.script())?;
+    Some(crossing(finished(engine, done, operation)))
+}
+
+#[inline]
 fn finished(engine: &Engine, done: Result<(), Error>, operation: &mut dyn Operation) -> Outcome {
     match done {
         Ok(()) => Ok(operation.finish(engine.host())),
@@ -73,8 +92,10 @@ fn finished(engine: &Engine, done: Result<(), Error>, operation: &mut dyn Operat
     }
 }
 
-fn wait_for(engine: &Engine, operation: Rc<RefCell<Box<dyn Operation>>>) -> JsValue {
+#[inline(never)]
+fn wait_for(engine: &Engine, operation: Box<dyn Operation>) -> JsValue {
     let engine = engine.clone();
+    let operation = Rc::new(RefCell::new(operation));
     settle(Box::pin(async move {
         let running = engine.run_shared(Rc::new(RefCell::new(Waiting(Rc::clone(&operation)))));
         // It is in line. What is called in the same turn goes along, and not in a transaction of its own.

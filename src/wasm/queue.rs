@@ -10,7 +10,7 @@ use wasm_bindgen_futures::JsFuture;
 use super::convert::{self, ids, span};
 use super::host::{JsHost, millis};
 use super::keyed::{Handle, Transaction};
-use super::perform::{perform, settle};
+use super::perform::{perform, perform_often, settle};
 use super::storage::AnyStore;
 use super::{Engine, Stop, crossing};
 use crate::core::queue::ack::{Ack, AckBatch};
@@ -117,7 +117,7 @@ impl Queue {
         let options = convert::enqueue_options(delay, run_at, priority, max_attempts, expires);
         let script = Enqueue::new(self.name(), Rc::clone(self.queue.stamps()), options, payload);
         match transaction {
-            None => perform(&self.engine, script, |_, script| (script.id as f64).into()),
+            None => perform_often(&self.engine, script, |_, script| (script.id as f64).into()),
             Some(transaction) => self.enqueue_in(Transaction::new(transaction), script),
         }
     }
@@ -132,13 +132,13 @@ impl Queue {
     }
 
     pub fn claim_one(&self) -> JsValue {
-        perform(&self.engine, Ok(self.claim_jobs(1)), |host, script| {
+        perform_often(&self.engine, Ok(self.claim_jobs(1)), |host, script| {
             script.claimed.pop().map_or(JsValue::NULL, |job| convert::claimed(host, job))
         })
     }
 
     pub fn ack(&self, id: f64, number: f64) -> JsValue {
-        perform(&self.engine, Ok(Ack::new(self.claim(id, number))), |_, script| script.landed.into())
+        perform_often(&self.engine, Ok(Ack::new(self.claim(id, number))), |_, script| script.landed.into())
     }
 
     /// Everything else that is one script: see [`Op`] for what each takes. One export, because each costs glue, a
@@ -157,7 +157,7 @@ impl Queue {
         let ids = given.map(|given| ids(&given));
         match op {
             Op::ClaimBatch => perform(engine, Ok(self.claim_jobs(extra as usize)), |host, script| {
-                convert::array(script.claimed.drain(..).map(|job| convert::claimed(host, job)))
+                convert::claimed_batch(host, &mut script.claimed)
             }),
             Op::Retry => {
                 let script = Retry::new(claim(), text, span(extra), engine.random_bits());
