@@ -24,6 +24,8 @@ const JOBS = 4_800
 /** Beside queues that wait for a timer between two jobs. */
 const JOBS_BESIDE_PEERS = 480
 const JOBS_MEASURED = 1_000_000
+/** A function of wasm's is compiled by the optimising compiler after some twenty thousand calls. */
+const WARM_UP_MS = 500
 const KINDS = { cycles: "one by one", batches: "in 32s" }
 const PAYLOADS = ["64 B", "4 KB"]
 const HEAPS = ["heap", "heap, our copy"]
@@ -72,6 +74,7 @@ async function withSides(names, work) {
 /** Thousands of jobs a second, of each side, round by round; and how many full collections all of it took. */
 async function speeds(sides, kind, payload, jobs = JOBS) {
   const collections = {}
+  for (const side of Object.values(sides)) await side.ask("warmUp", { kind, payload, jobs, ms: WARM_UP_MS })
   const turns = Object.entries(sides).map(([name, side]) => {
     const turn = async () => {
       const { ms, collections: full } = await side.ask("work", { kind, payload, jobs })
@@ -80,7 +83,7 @@ async function speeds(sides, kind, payload, jobs = JOBS) {
     }
     return [name, turn]
   })
-  return { figures: await byTurns(Object.fromEntries(turns), rounds, { warmUps: 2 }), collections }
+  return { figures: await byTurns(Object.fromEntries(turns), rounds), collections }
 }
 
 const speed = (figures) => median(figures).toFixed(1)

@@ -133,6 +133,11 @@ async function held() {
 
 const side = await SIDES[process.argv[2]]()
 const answers = {
+  async warmUp({ kind, jobs, payload, ms }) {
+    const start = performance.now()
+    do await side[kind](jobs, PAYLOADS[payload])
+    while (performance.now() - start < ms)
+  },
   work: ({ kind, jobs, payload }) => measured(() => side[kind](jobs, PAYLOADS[payload])),
   fill: ({ depth }) => measured(() => side.fill(depth)),
   async bytes({ jobs }) {
@@ -141,5 +146,5 @@ const answers = {
     return (await held()) - before
   }
 }
-process.on("message", async (message) => process.send(await answers[message.what](message)))
+process.on("message", async (message) => process.send((await answers[message.what](message)) ?? "done"))
 process.send("ready")
