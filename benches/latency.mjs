@@ -64,8 +64,8 @@ function report({ job, handOver, message }) {
     ["", "a job of ours", "raw hand-over", "both in messages there and back"],
     row("call of enqueue → its commit", ours.commit, raw.commit),
     row("commit → the other tab hears of it", ours.hop, raw.hop),
-    row("heard → wait has looked", ours.look),
-    row("looked → claimed, delivery called", ours.claim, raw.claim),
+    row("heard → wait has ended", ours.look),
+    row("ended → claimed, delivery called", ours.claim, raw.claim),
     row("commit → delivery", ours.after, raw.after),
     row("call of enqueue → delivery", ours.all, raw.all)
   ])

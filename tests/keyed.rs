@@ -354,6 +354,31 @@ fn a_store_that_waits_delivers_and_runs_schedules() {
     });
 }
 
+#[test]
+fn who_is_told_of_a_ready_job_does_not_look_for_it() {
+    let (executor, clock, table) =
+        (Executor::default(), ManualClock::new(Timestamp::from_millis(START)), Table::default());
+    let store = Engine::new(KeyedStore::new(table.clone()), clock.clone(), None);
+    let queue = store.queue("q", QueueOptions::default()).unwrap();
+    executor.clone().run_until(async {
+        let waiting = executor.spawn({
+            let queue = queue.clone();
+            async move { queue.wait(&StopToken::new()).await }
+        });
+        clock.settle().await;
+        let rounds = table.rounds();
+        let later = EnqueueOptions { delay: Some(secs(3600)), ..plain() };
+        queue.enqueue(1_u64, &later).await.unwrap();
+        clock.settle().await;
+        assert!(!waiting.is_done());
+        assert_eq!(table.rounds(), rounds + 2, "the enqueue's own, and a look at when there is something to do");
+        queue.enqueue(2, &plain()).await.unwrap();
+        clock.settle().await;
+        assert!(matches!(waiting.take(), Some(Ok(true))));
+        assert_eq!(table.rounds(), rounds + 3, "the enqueue's own");
+    });
+}
+
 /// Nobody announces anything on these: whoever commits may have vanished before it could.
 #[test]
 fn a_wait_finds_within_a_minute_what_nobody_told_it_of() {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::clock::Meta;
-use super::job::{Job, JobId};
+use super::job::{Job, JobId, Place};
 use super::lock::LockRow;
 use super::name::Name;
 use super::queue::inspect::Tally;
@@ -40,8 +40,20 @@ pub enum Change<P> {
 pub enum Topic {
     /// A job of this queue may be claimable earlier than before.
     Queue(Name),
+    /// A job of this queue is claimable: whoever waits for one need not look first.
+    Ready(Name),
     /// A schedule was changed, or nobody leads any more.
     Schedules,
+}
+
+impl Topic {
+    /// Whether whoever waits for `other` is to hear of this.
+    pub fn reaches(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Ready(ready), Self::Queue(queue)) => ready == queue,
+            _ => self == other,
+        }
+    }
 }
 
 /// The rows a script asked for, the changes it makes, and what it may know of the world.
@@ -133,7 +145,11 @@ impl<P> View<P> {
 
     /// Adds a job.
     pub fn insert(&mut self, job: Rc<Job>, payload: P) {
-        self.wake_queue(&job.queue);
+        if job.place(self.now) == Place::Ready {
+            self.wake(Topic::Ready(job.queue.clone()));
+        } else {
+            self.wake_queue(&job.queue);
+        }
         self.changes.push(Change::Insert(job, payload));
     }
 
@@ -157,16 +173,17 @@ impl<P> View<P> {
 
     /// Says that a job of `queue` may be claimable earlier than before.
     pub fn wake_queue(&mut self, queue: &Name) {
-        let known = self.wakes.iter().any(|topic| matches!(topic, Topic::Queue(name) if name == queue));
-        if !known {
-            self.wakes.push(Topic::Queue(queue.clone()));
-        }
+        self.wake(Topic::Queue(queue.clone()));
     }
 
     /// Says that a schedule was changed, or that leadership is free.
     pub fn wake_schedules(&mut self) {
-        if !self.wakes.contains(&Topic::Schedules) {
-            self.wakes.push(Topic::Schedules);
+        self.wake(Topic::Schedules);
+    }
+
+    fn wake(&mut self, topic: Topic) {
+        if !self.wakes.iter().any(|known| known.reaches(&topic)) {
+            self.wakes.push(topic);
         }
     }
 }
@@ -174,6 +191,8 @@ impl<P> View<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::queue::QUEUE_STAMPS;
+    use crate::core::queue::enqueue::EnqueueOptions;
     use crate::core::schedule::ScheduleOptions;
     use crate::core::time::Duration;
 
@@ -193,5 +212,23 @@ mod tests {
         }
         let names: Vec<&str> = view.schedules.iter().map(|row| &*row.name).collect();
         assert_eq!(names, ["a", "b", "\u{ff5e}", "\u{10000}"], "by code points, not by UTF-16");
+    }
+
+    #[test]
+    fn a_job_that_is_ready_is_told_as_such_and_each_topic_once() {
+        let (mail, chores) = (Name::internal("mail"), Name::internal("chores"));
+        let mut view = View::default();
+        let mut insert = |queue: &Name, delay| {
+            let options = EnqueueOptions { delay: Some(Duration::from_secs(delay)), ..Default::default() };
+            let job = options.draft(1, queue.clone(), QUEUE_STAMPS, view.now());
+            view.insert(Rc::new(job), ());
+            view.wakes.clone()
+        };
+        assert_eq!(insert(&mail, 1), [Topic::Queue(mail.clone())]);
+        assert_eq!(insert(&mail, 1), [Topic::Queue(mail.clone())]);
+        insert(&mail, 0);
+        insert(&chores, 0);
+        insert(&chores, 1);
+        assert_eq!(insert(&mail, 0), [Topic::Queue(mail.clone()), Topic::Ready(mail), Topic::Ready(chores)]);
     }
 }

@@ -223,20 +223,28 @@ impl<S: Store, H: Host> Queue<S, H> {
     pub async fn wait(&self, stop: &StopToken) -> Result<bool, Error> {
         self.engine.check_open()?;
         let shared = &self.engine.shared;
+        let wakes = shared.store.wakes();
+        let mut is_told = false;
         loop {
             if stop.is_set() || shared.closed.is_set() {
                 return Ok(false);
             }
-            let listener = shared.store.wakes().listen(Topic::Queue(self.name.clone()));
+            // A claim looks for itself, and costs no more.
+            if is_told {
+                return Ok(true);
+            }
+            let listener = wakes.listen(Topic::Queue(self.name.clone()));
+            let ready = wakes.listen(Topic::Ready(self.name.clone()));
             let next = Rc::new(RefCell::new(NextClaim::new(self.name.clone())));
             self.engine.run_even_closed(Rc::clone(&next) as _).await?;
             let NextClaim { deadline, now, .. } = *next.borrow();
             let nap = match deadline.wait(now) {
                 Some(Duration::ZERO) => return Ok(true),
                 Some(wait) => wait.min(WALL_SLEEP_MAX),
-                None => shared.store.wakes().idle_sleep_max(),
+                None => wakes.idle_sleep_max(),
             };
             self.engine.rest(nap, &listener, stop).await;
+            is_told = ready.is_woken();
         }
     }
 }

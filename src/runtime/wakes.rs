@@ -44,14 +44,14 @@ impl Wakes {
         Listener { wakes: self.clone(), flag }
     }
 
-    /// Wakes those who listen for `topic`.
+    /// Wakes those whom `topic` reaches.
     pub fn wake(&self, topic: &Topic) {
         if self.listeners.borrow().is_empty() {
             return;
         }
         // Collected first: a waker may run anything, this very list included.
         let woken: Vec<Flag> =
-            self.listeners.borrow().iter().filter(|(t, _)| t == topic).map(|(_, flag)| flag.clone()).collect();
+            self.listeners.borrow().iter().filter(|(t, _)| topic.reaches(t)).map(|(_, flag)| flag.clone()).collect();
         woken.iter().for_each(Flag::set);
     }
 
@@ -72,6 +72,11 @@ impl Listener {
     /// Resolves at the first wake since this listener was made.
     pub fn woken(&self) -> Wait {
         self.flag.wait()
+    }
+
+    /// Whether there was one.
+    pub fn is_woken(&self) -> bool {
+        self.flag.is_set()
     }
 }
 

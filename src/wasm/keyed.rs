@@ -12,7 +12,6 @@ use wasm_bindgen_futures::JsFuture;
 
 use super::rows::{Packed, length, push_entry, unpack};
 use crate::core::index::{FIRST, schedules_queue};
-use crate::core::schedule::LEADER_LOCK;
 use crate::core::{Error, Name, StoreError, Topic};
 use crate::runtime::{Answer, Header, Keyed, KeyedTransaction, Read, Row, Write, format};
 
@@ -98,18 +97,26 @@ fn failure(cause: JsValue) -> Error {
     Error::Storage(StoreError { message: "the storage failed".into(), cause: Some(Rc::new(cause)) })
 }
 
+/// Topics as contexts tell them to each other: what about, as a letter, and of which queue.
 fn topics(topics: &[Topic]) -> Array {
-    let name = |topic: &Topic| match topic {
-        Topic::Queue(name) => JsValue::from_str(name),
-        Topic::Schedules => LEADER_LOCK.into(),
+    let word = |topic: &Topic| match topic {
+        Topic::Queue(name) => JsValue::from([QUEUE, name].concat()),
+        Topic::Ready(name) => JsValue::from([READY, name].concat()),
+        Topic::Schedules => JsValue::from_str(SCHEDULES),
     };
-    topics.iter().map(name).collect()
+    topics.iter().map(word).collect()
 }
 
-/// What a context told the others: a queue's name, or that of the lock under which schedules are run.
-pub fn topic(name: &str) -> Topic {
-    if name == LEADER_LOCK { Topic::Schedules } else { Topic::Queue(Name::internal(name)) }
+/// What another context told, if it is a topic: anybody of the origin may have.
+pub fn topic(word: &str) -> Option<Topic> {
+    let queue = |letter| word.strip_prefix(letter).map(Name::internal);
+    let schedules = (word == SCHEDULES).then_some(Topic::Schedules);
+    queue(READY).map(Topic::Ready).or_else(|| queue(QUEUE).map(Topic::Queue)).or(schedules)
 }
+
+const QUEUE: &str = "q";
+const READY: &str = "r";
+const SCHEDULES: &str = "s";
 
 /// A transaction under way.
 #[derive(Debug)]

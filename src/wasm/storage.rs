@@ -29,8 +29,10 @@ impl Storage {
     }
 
     /// Another context has committed: whoever waits for the topic looks again.
-    pub fn wake(&self, name: &str) {
-        self.store.wakes().wake(&topic(name));
+    pub fn wake(&self, word: &str) {
+        if let Some(topic) = topic(word) {
+            self.store.wakes().wake(&topic);
+        }
     }
 }
 
