@@ -1,17 +1,71 @@
-// Wakes: a message to the other contexts after a commit. A hint, which nobody needs: without BroadcastChannel everybody
+// Wakes: a message to the other contexts beside a commit. A hint, which nobody needs: without BroadcastChannel everybody
 // looks again at the next deadline.
+//
+// A message costs as much as a request to the database, and mostly nobody is there to hear it. So as long as no other
+// context is known to listen, a topic is told once in ASK_EVERY_MS, with the question who listens, and is kept back in
+// between. Who listens answers. Who begins to listen says so, and only then looks at the storage for the first time.
+// Whoever hears of a listener tells at once what it has kept back, and from then on everything. So a listener misses
+// nothing, whatever is under way when it begins:
+// - a commit that was asked for before its first look is in line before that look;
+// - if a later one was kept back, its context had not yet heard of the listener: it does, and tells;
+// - it does not if it had no channel then, but what it told first, with the question, came after: the listener answers.
+// A context that was out of reach for a moment (a page in the back/forward cache) asks again within ASK_EVERY_MS.
+
+/** How often one that knows of no listener tells of a topic, and asks. */
+const ASK_EVERY_MS = 1_000
+
+/** So many topics are kept apart; with more, everything is told. */
+const TOPICS_MAX = 64
+
+/** Said by who begins to listen, and to whoever asks. */
+const LISTENING = "listening"
+
+/** Topics, and the question who listens. */
+interface Question {
+  ask: string[]
+}
 
 export class WakeChannel {
   readonly #name: string
   readonly #heard: (topic: string) => void
   #channel: BroadcastChannel | null = null
+  #listens = false
+  /** Whether another context is known to listen: it may be gone since. */
+  #isListenedTo = false
+  /** While none is: when each topic was last told, and whether it was kept back since. */
+  readonly #told = new Map<string, { at: number; isKeptBack: boolean }>()
 
   constructor(database: string, heard: (topic: string) => void) {
     this.#name = `alkstore:${database}`
     this.#heard = heard
   }
 
-  open(): void {
+  /** Somebody here is going to wait for wakes, and has not looked yet. */
+  listen(): void {
+    this.#open()
+    if (this.#channel === null || this.#listens) return
+    this.#listens = true
+    this.#post(LISTENING)
+  }
+
+  tell(topics: string[]): void {
+    this.#open()
+    if (this.#channel === null) return
+    if (this.#isListenedTo) return this.#post(topics)
+    const now = performance.now()
+    const ask = topics.filter((topic) => this.#isDue(topic, now))
+    if (ask.length > 0) this.#post({ ask })
+    if (this.#told.size >= TOPICS_MAX) this.#tellAll()
+  }
+
+  close(): void {
+    this.#tellKept()
+    this.#channel?.close()
+    this.#channel = null
+    this.#listens = this.#isListenedTo = false
+  }
+
+  #open(): void {
     if (this.#channel !== null || typeof BroadcastChannel !== "function") return
     try {
       this.#channel = new BroadcastChannel(this.#name)
@@ -23,23 +77,42 @@ export class WakeChannel {
     ;(this.#channel as { unref?: () => void }).unref?.()
   }
 
-  post(topics: string[]): void {
-    this.open()
+  #post(message: string[] | Question | typeof LISTENING): void {
     try {
-      this.#channel?.postMessage(topics)
+      this.#channel?.postMessage(message)
     } catch {
       // The document has been taken down.
     }
   }
 
-  close(): void {
-    this.#channel?.close()
-    this.#channel = null
+  /** Whether a topic is told now, and not kept back. */
+  #isDue(topic: string, now: number): boolean {
+    const told = this.#told.get(topic)
+    if (told !== undefined && Math.abs(now - told.at) < ASK_EVERY_MS) {
+      told.isKeptBack = true
+      return false
+    }
+    this.#told.set(topic, { at: now, isKeptBack: false })
+    return true
+  }
+
+  #tellAll(): void {
+    this.#isListenedTo = true
+    this.#tellKept()
+  }
+
+  #tellKept(): void {
+    const kept = [...this.#told].filter(([, { isKeptBack }]) => isKeptBack).map(([topic]) => topic)
+    this.#told.clear()
+    if (kept.length > 0) this.#post(kept)
   }
 
   // Anybody of the origin may post here.
   #hear(data: unknown): void {
-    if (!Array.isArray(data)) return
-    for (const topic of data) if (typeof topic === "string") this.#heard(topic)
+    if (data === LISTENING) return this.#tellAll()
+    const asked = (data as Partial<Question> | null)?.ask
+    if (asked !== undefined && this.#listens) this.#post(LISTENING)
+    const topics: unknown = asked ?? data
+    if (Array.isArray(topics)) for (const topic of topics) if (typeof topic === "string") this.#heard(topic)
   }
 }

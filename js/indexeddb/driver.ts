@@ -82,13 +82,13 @@ export class IndexedDbDriver implements KeyedDriver {
   wake(topics: string[]): void {
     // In this turn still, and behind the commit that is asked for in it: sending takes as long as a request.
     void Promise.resolve().then(() => {
-      this.#channel.post(topics)
+      this.#channel.tell(topics)
       this.#closeUnused()
     })
   }
 
   listen(): void {
-    this.#channel.open()
+    this.#channel.listen()
   }
 
   // What the platform added to the language may be copied and not be stored. The database alone knows, and says so at

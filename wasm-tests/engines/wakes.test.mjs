@@ -4,6 +4,7 @@ import assert from "node:assert/strict"
 import { inEachEngine } from "./harness/each.mjs"
 
 const ROUNDS = 20
+const JOBS = 3
 const WAKE_MS_MAX = 100
 /** How late a deadline may end a wait, however busy the machine: a wait without a timer of its own looks after a minute. */
 const LATE_MS_MAX = 15_000
@@ -25,6 +26,22 @@ inEachEngine(({ engine, test }) => {
       assert.equal(took.length, ROUNDS)
       assert.ok(median(took) < WAKE_MS_MAX, `a median of ${median(took)} ms`)
     }
+  })
+
+  test("whichever of two tabs comes first, a wait hears of the other's jobs", async ({ t, open }) => {
+    const [speaker, waiter] = [await open("pages/tab"), await open("pages/tab")]
+    // Nothing is told again because a second has passed.
+    await speaker.evaluate(() => void (performance.now = () => 0))
+    const took = []
+    for (let round = 0; round < ROUNDS; round++) {
+      const began = Date.now()
+      const database = `meeting ${round}`
+      await Promise.all([speaker.evaluate(enqueueEach, database, JOBS), waiter.evaluate(waitForEach, database, JOBS)])
+      took.push(Date.now() - began)
+      for (const tab of [speaker, waiter]) await tab.evaluate(() => store.close())
+    }
+    t.diagnostic(`${took.join(", ")} ms`)
+    assert.ok(Math.max(...took) < LATE_MS_MAX, "no wait has slept until it looked by itself")
   })
 
   test("without BroadcastChannel a wait ends at the next deadline, not before", async ({ t, open }) => {
@@ -142,6 +159,22 @@ async function answer(asked, answered, rounds) {
     await store.queue(answered).enqueue(Date.now())
   }
   return took
+}
+
+async function enqueueEach(database, jobs) {
+  globalThis.store = await alkstore.open({ storage: indexeddb.indexedDb(database) })
+  for (let job = 0; job < jobs; job++) await store.queue("mail").enqueue(job)
+}
+
+/** Takes so many jobs, and waits whenever there is none. */
+async function waitForEach(database, jobs) {
+  globalThis.store = await alkstore.open({ storage: indexeddb.indexedDb(database) })
+  const queue = store.queue("mail")
+  for (let taken = 0; taken < jobs; ) {
+    const job = await queue.claimOne("waiter")
+    if (job === null) await queue.wait()
+    else taken += Number(await job.ack())
+  }
 }
 
 /** Two jobs that are held for long. */

@@ -26,9 +26,9 @@ test("who listens hears the names of queues, and nothing of what is in them", as
   await store.tryLock(SECRET, SECRET, "1m")
   await store.schedule("cleanup", "@every 1h", "chores", SECRET)
 
-  await vi.waitFor(() => expect(heard).toContainEqual(["s"]))
+  await vi.waitFor(() => expect(heard).toContainEqual({ ask: ["s"] }))
   const words = ["rmail", "qmail", "r__alkstore_outbox:webhooks", "s"]
-  expect(heard).toEqual(words.map((word) => [word]))
+  expect(heard).toEqual(words.map((word) => ({ ask: [word] })))
 })
 
 test("who shouts wakes whoever waits, who looks, finds nothing, and waits on", async () => {
