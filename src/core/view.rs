@@ -220,7 +220,7 @@ mod tests {
         let mut view = View::default();
         let mut insert = |queue: &Name, delay| {
             let options = EnqueueOptions { delay: Some(Duration::from_secs(delay)), ..Default::default() };
-            let job = options.draft(1, queue.clone(), QUEUE_STAMPS, view.now());
+            let job = options.draft(1, queue.clone(), QUEUE_STAMPS.into(), view.now());
             view.insert(Rc::new(job), ());
             view.wakes.clone()
         };
