@@ -29,7 +29,7 @@ export function buildSimulation() {
 /** The same with every bug in it, of which `SIMULATION_BUG` plants one. A patch that does not apply any more rejects. */
 export function buildPlanted() {
   return build("planted", async (folder) => {
-    for (const { patch } of bugs()) await must("git", ["apply", `--directory=${folder}`, patch])
+    await must("git", ["apply", `--directory=${folder}`, ...bugs().map(({ patch }) => patch)])
     cpSync(join(root, BUGS, "planted.rs"), join(root, folder, "src/planted.rs"))
     appendFileSync(join(root, folder, "src/lib.rs"), "mod planted;\n")
   })
@@ -72,4 +72,5 @@ path = "tests/simulation/main.rs"
 [profile.dev]
 opt-level = 1
 debug = false
+codegen-units = 1
 `
