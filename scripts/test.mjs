@@ -1,10 +1,10 @@
 // `npm test`: sets up and builds, runs every part, or those that are named, and ends with one line of totals. Exits
 // non-zero if a test failed, or a suite did not run or ran nothing.
 
-import { build } from "./build.mjs"
+import { build, buildForTests } from "./build.mjs"
 import { browser } from "./browsers.mjs"
 import { inBackground, script, seconds } from "./lib/run.mjs"
-import { browsersOf, needsNoBuild, rows } from "./tests/parts.mjs"
+import { browsersOf, needsOf, rows } from "./tests/parts.mjs"
 import { sum } from "./tests/suite.mjs"
 
 const named = process.argv.slice(2)
@@ -21,7 +21,7 @@ await script(async () => {
   const chosen = named.length > 0 ? named : Object.keys(parts)
   // Their installation is mostly waiting, so it goes on beside the compilers.
   for (const name of new Set(chosen.flatMap((part) => browsersOf[part] ?? []))) void browser(name)
-  const built = chosen.some((name) => name !== needsNoBuild) ? buildAll() : null
+  const built = builds(new Set(chosen.map(neededBy)))
   const chosenOf = (row) => Object.keys(row).filter((name) => chosen.includes(name))
   const [first, ...others] = rows.map((row) => () => inTurn(chosenOf(row), built))
   const results = await Promise.all([inBackground(first), ...others.map((row) => row())])
@@ -31,15 +31,25 @@ await script(async () => {
   if (failed > 0) process.exitCode = 1
 })
 
-function buildAll() {
+/** What parts may need, as a promise for each: it is built one after the other, and nothing that nobody needs. */
+function builds(needed) {
+  if (!needed.has("package") && !needed.has("everything")) return {}
   heading("build")
-  return build({ panic: true })
+  const built = build()
+  const everything = needed.has("everything") ? built.then(buildForTests) : null
+  // It may fail before a part asks for it, which is told then.
+  everything?.catch(() => {})
+  return { package: built, everything }
+}
+
+function neededBy(name) {
+  return needsOf[name] ?? "everything"
 }
 
 async function inTurn(names, built) {
   const results = []
   for (const name of names) {
-    if (name !== needsNoBuild) await built
+    await built[neededBy(name)]
     results.push(await part(name))
   }
   return results

@@ -10,16 +10,16 @@ import { cargoTests, jest, nodeTests, sum, vitest } from "./suite.mjs"
 
 /**
  * The parts of a row go one after the other, and the rows beside each other. The first compiles and computes, and gets
- * the processor that the others leave, which mostly wait: for disks, for browsers.
+ * the processor that the others leave, which mostly wait for browsers. Those that need the least come first.
  */
 export const rows = [
   { simulation, core, lint },
-  { node, "fake-timers": fakeTimers, wasm, browser, packaging },
+  { packaging, node, "fake-timers": fakeTimers, wasm, browser },
   { engines }
 ]
 
-/** Needs nothing but a Rust compiler. (So do others, but cargo would hold up the build.) */
-export const needsNoBuild = "simulation"
+/** What has to be built for a part, if it is less than everything: see scripts/test.mjs. */
+export const needsOf = { simulation: "nothing", packaging: "package", engines: "package" }
 
 /** The browsers that a part needs, by their names. */
 export const browsersOf = { wasm: ["chromium"], browser: ["chromium"], engines: browserNames }
