@@ -34,7 +34,7 @@ const places = {
     const { launch } = await import("../wasm-tests/engines/harness/chromium.mjs")
     const { removeFolder, temporaryFolder } = await import("../wasm-tests/engines/harness/processes.mjs")
     const { serve } = await import("../wasm-tests/engines/harness/server.mjs")
-    const profile = temporaryFolder()
+    const profile = temporaryFolder({ onDisk: true })
     const server = await serve()
     const chromium = await launch({ profile, programs })
     try {

@@ -16,7 +16,7 @@ const TEST_MS_MAX = 120_000
  *   regular expression for the names of tests that this engine cannot run;
  * - `test(name, options?, body)`: a test on this side. `body` gets `{ t, engine, server, browser, open, openDurable,
  *   openIn }`: `open(module, settings)` resolves, when the module is loaded, to a tab with `reports`, which is closed
- *   when the test ends; `openDurable` does so in a browser with its databases on disk (see engines.mjs), and
+ *   when the test ends; `openDurable` does so in a browser with its databases in files (see engines.mjs), and
  *   `openIn(browser, module, settings)` in one that the test has launched; `browser()` resolves to the browser.
  */
 export function inEachEngine(define) {

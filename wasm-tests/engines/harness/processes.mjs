@@ -2,21 +2,37 @@
 // still there when the test's own process ends, ends then, however it ends.
 
 import { spawn } from "node:child_process"
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statfsSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 const GONE_MS_MAX = 10_000
 const LOOK_MS = 10
 
+/** Where Linux keeps files in memory, and what must be free there for it to be used. */
+const IN_MEMORY = "/dev/shm"
+const ROOM_BYTES_MIN = 2_000_000_000
+
 const folders = new Set()
 const children = new Set()
 
-/** A new folder of its own for a browser's profile. */
-export function temporaryFolder() {
-  const folder = mkdtempSync(join(tmpdir(), "alkstore-engine-"))
+/**
+ * A new folder of its own for a browser's profile. In memory where there is room: a browser that is killed leaves the
+ * same there as on a disk, and nothing waits for one. `onDisk` is for what is about the disk itself.
+ */
+export function temporaryFolder({ onDisk = false } = {}) {
+  const folder = mkdtempSync(join(!onDisk && hasRoom(IN_MEMORY) ? IN_MEMORY : tmpdir(), "alkstore-engine-"))
   folders.add(folder)
   return folder
+}
+
+function hasRoom(path) {
+  try {
+    const { bavail, bsize } = statfsSync(path)
+    return bavail * bsize >= ROOM_BYTES_MIN
+  } catch {
+    return false
+  }
 }
 
 /** Removes a folder that `temporaryFolder` made. */

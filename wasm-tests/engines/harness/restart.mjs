@@ -4,7 +4,7 @@ import { removeFolder, temporaryFolder } from "./processes.mjs"
 
 /** One profile, and the browsers that are started on it one after the other. */
 export class Restartable {
-  #profile = temporaryFolder()
+  #profile = temporaryFolder({ onDisk: true })
   #browser = null
 
   constructor(engine, server) {
