@@ -43,7 +43,7 @@ impl<P> Script<P> for ClaimJobs<P> {
             Rc::make_mut(&mut job).bury(MAX_ATTEMPTS_EXCEEDED.into(), now);
             view.update(job);
         }
-        self.claimed.reserve_exact(view.jobs.len());
+        self.claimed = Vec::with_capacity(view.jobs.len());
         while let (Some(mut row), Some(payload)) = (view.jobs.pop(), view.payloads.pop()) {
             let job = Rc::make_mut(&mut row);
             job.state = State::Processing;

@@ -40,7 +40,7 @@ impl EnqueueOptions {
     #[inline]
     pub fn draft(&self, id: JobId, queue: Name, mut stamps: Rc<Stamps>, now: Timestamp) -> Job {
         if let Some(own) = self.max_attempts.filter(|own| *own != stamps.max_attempts) {
-            Rc::make_mut(&mut stamps).max_attempts = own;
+            stamps = Rc::new(Stamps { max_attempts: own, ..*stamps });
         }
         let run_at_absolute = self.delay.is_none() && self.run_at.is_some();
         let run_at = self.delay.map(|delay| now.plus(delay)).or(self.run_at).unwrap_or(now);
