@@ -10,7 +10,7 @@ const PAGE_BYTES: u64 = 4_096;
 const CHILD: &str = "--grow-by";
 
 /// The most bytes of a waiting job of ours: a third each is ready, delayed and claimed.
-const BYTES_MAX: u64 = 320;
+const BYTES_MAX: u64 = 270;
 
 /// In a process that was started for it: fills, and prints by how much it grew.
 pub fn is_child() -> bool {
