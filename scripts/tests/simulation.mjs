@@ -5,7 +5,7 @@ import { bugs, buildPlanted, buildSimulation } from "../simulation.mjs"
 import { countCargo, suite, sum } from "./suite.mjs"
 
 /** How many seeds a bug may survive. */
-const SEEDS = 1_000
+const SEEDS = 500
 
 export async function simulation() {
   const began = performance.now()
