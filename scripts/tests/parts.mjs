@@ -10,19 +10,24 @@ import { cargoTests, jest, nodeTests, sum, vitest } from "./suite.mjs"
 
 /**
  * The parts of a row go one after the other, and the rows beside each other. The first compiles and computes, and gets
- * the processor that the others leave, which mostly wait for browsers. Those that need the least come first.
+ * the processor that the others leave, which mostly wait for browsers. Those that need the least come first. Two browsers
+ * at a time: with a third, tests meet their deadlines.
  */
 export const rows = [
   { simulation, core, lint },
-  { packaging, node, "fake-timers": fakeTimers, wasm, browser },
-  { engines }
+  { packaging, node, "fake-timers": fakeTimers, wasm, browser, firefox: storageIn("firefox") },
+  { chromium: storageIn("chromium"), webkit: storageIn("webkit") }
 ]
 
 /** What has to be built for a part, if it is less than everything: see scripts/test.mjs. */
-export const needsOf = { simulation: "nothing", packaging: "package", engines: "package" }
+export const needsOf = { simulation: "nothing", packaging: "package", chromium: "package", firefox: "package", webkit: "package" }
 
 /** The browsers that a part needs, by their names. */
-export const browsersOf = { wasm: ["chromium"], browser: ["chromium"], engines: browserNames }
+export const browsersOf = {
+  wasm: ["chromium"],
+  browser: ["chromium"],
+  ...Object.fromEntries(browserNames.map((name) => [name, [name]]))
+}
 
 // The contract twice: on memory, and on rows under keys as durable storages have them.
 async function core() {
@@ -65,15 +70,12 @@ async function browser({ skip }) {
   ])
 }
 
-async function engines({ skip }) {
-  const storageIn = async (name) => {
+function storageIn(name) {
+  return async ({ skip }) => {
     const { title, programs, missing } = await findBrowser(name)
     if (missing) return skip(`storage in ${title}`, missing)
     return nodeTests(`storage in ${title}`, ["wasm-tests/engines/all.mjs"], { ...programs, ENGINES: name })
   }
-  // One alone, which has twice the tests; the others mostly wait for their disks, so they go together.
-  const [first, ...others] = browserNames
-  return sum([await storageIn(first), ...(await Promise.all(others.map(storageIn)))])
 }
 
 function packaging() {
