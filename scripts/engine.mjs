@@ -62,9 +62,9 @@ const COMPILED = ["target/engine/compiled.wasm", "target/engine/compiled-unpack.
 export function compileEngine() {
   return cached("target/.stamps/cargo-release", { inputs: INPUTS, outputs: COMPILED }, () =>
     step("compiling the engine", async () => {
-      await cargo("release", [CRATE, UNPACKER], FEATURES)
-      keep("release", "alkstore", "target/engine/compiled.wasm")
-      keep("release", UNPACKER, "target/engine/compiled-unpack.wasm")
+      await cargo([CRATE, UNPACKER], FEATURES)
+      keep("alkstore", "target/engine/compiled.wasm")
+      keep(UNPACKER, "target/engine/compiled-unpack.wasm")
     })
   )
 }
@@ -84,16 +84,19 @@ export function linkEngine() {
   )
 }
 
-/** The same for the engine with a panic on demand, and the tests that are in Rust: unoptimised. */
+/**
+ * The same for the engine with a panic on demand, and the tests that are in Rust. In the profile of the package, for which
+ * all that they depend on has been compiled.
+ */
 export function buildTestEngines() {
   const inputs = [...INPUTS, RUST_TESTS]
   const outputs = [...made("target/panic-build"), "target/script-in-indexeddb/script_in_indexeddb.js"]
   return cached("target/.stamps/test-engines", { inputs, outputs }, () =>
     step("building the engines of tests", async () => {
-      await cargo("dev", [CRATE, "script-in-indexeddb"], PANIC_FEATURES)
-      const tests = join("target", WASM_TARGET, "debug/script_in_indexeddb.wasm")
+      await cargo([CRATE, "script-in-indexeddb"], PANIC_FEATURES)
+      const tests = compiled("script_in_indexeddb")
       await must(join(root, WBG), [tests, "script_in_indexeddb", "target/script-in-indexeddb"])
-      keep("debug", "alkstore", "target/panic-build/compiled.wasm")
+      keep("alkstore", "target/panic-build/compiled.wasm")
       await bindgen("target/panic-build")
       const folder = join(root, "target/panic-build")
       copyFileSync(join(folder, "bindgen/alkstore_bg.wasm"), join(folder, "engine.wasm"))
@@ -102,11 +105,11 @@ export function buildTestEngines() {
   )
 }
 
-async function cargo(profile, packages, features) {
+async function cargo(packages, features) {
   await setupTarget()
   await must("cargo", ["fetch", "--locked", "--target", WASM_TARGET])
   const target = ["--lib", ...packages.flatMap((name) => ["--package", name]), "--target", WASM_TARGET]
-  const args = ["build", "--locked", ...target, "--profile", profile, "--target-dir", "target"]
+  const args = ["build", "--locked", "--release", ...target, "--target-dir", "target"]
   const flags = [...withoutLocalPaths(), `-Cllvm-args=${LLVM.join(" ")}`]
   const env = { CARGO_ENCODED_RUSTFLAGS: flags.join("\x1f") }
   await must("cargo", features.length > 0 ? [...args, "--features", features.join(",")] : args, { env })
@@ -120,9 +123,13 @@ function withoutLocalPaths() {
 }
 
 // Away from cargo's own folder, where a build with other features replaces it.
-function keep(folder, name, to) {
+function keep(name, to) {
   mkdirSync(dirname(join(root, to)), { recursive: true })
-  copyFileSync(join(root, "target", WASM_TARGET, folder, `${name}.wasm`), join(root, to))
+  copyFileSync(join(root, compiled(name)), join(root, to))
+}
+
+function compiled(name) {
+  return join("target", WASM_TARGET, "release", `${name}.wasm`)
 }
 
 async function bindgen(folder) {

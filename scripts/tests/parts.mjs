@@ -20,7 +20,7 @@ export const rows = [
 ]
 
 /** What has to be built for a part, if it is less than everything: see scripts/test.mjs. */
-export const needsOf = { simulation: "nothing", packaging: "package", chromium: "package", firefox: "package", webkit: "package" }
+export const needsOf = { simulation: "nothing", packaging: "package" }
 
 /** The browsers that a part needs, by their names. */
 export const browsersOf = {

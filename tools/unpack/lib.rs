@@ -7,7 +7,7 @@
 
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-/// Enough for the engine unoptimised, as tests have it. What nobody touches takes no room.
+/// Enough for an engine that nobody has optimised. What nobody touches takes no room.
 const ROOM: usize = 1 << 21;
 
 /// Memory that both sides see. Atomics are plain bytes on one thread, and need no exclusive access.

@@ -6,7 +6,7 @@ import { endDisplay } from "./display.mjs"
 import { engines } from "./engines.mjs"
 import { serve } from "./server.mjs"
 
-const TEST_MS_MAX = 120_000
+const TEST_MS_MAX = 300_000
 
 /**
  * Calls `define` for each engine, with
