@@ -30,7 +30,7 @@ inEachEngine(({ engine, test }) => {
         for (const standby of standbys) await standby.evaluate(standBy, settings)
 
         await other.evaluate(firedAfter, first)
-        if (way.freezable) await leader.evaluate(transactionEnded)
+        if (way.freezable) await leader.evaluate(asleep)
         await way.vanish(leader)
         const vanished = await other.evaluate(() => clock.now())
         const pause = (await other.evaluate(firedAfter, vanished)) - vanished
@@ -53,7 +53,8 @@ inEachEngine(({ engine, test }) => {
 
 /** Leads; resolves to the first boundary. */
 async function lead({ name, speed, since }, intervalMs) {
-  globalThis.store = await alkstore.open({ storage: indexeddb.indexedDb(name), clock: fastClock(speed, since) })
+  globalThis.clock = fastClock(speed, since)
+  globalThis.store = await alkstore.open({ storage: indexeddb.indexedDb(name), clock })
   await store.schedule("tick", `@every ${intervalMs / 1000}s`, "ticks", null)
   const [{ nextFireAt }] = await store.schedules()
   globalThis.running = store.runSchedules().then(() => "resolved", (error) => error.code)
@@ -86,15 +87,17 @@ async function firedAfter(instant) {
   }
 }
 
-/** Resolves when a transaction of this context has just ended: a tab that is frozen within one holds up all others. */
-function transactionEnded() {
-  const { transaction } = IDBDatabase.prototype
+/**
+ * Resolves when the leader sleeps, which it does until the tab is thawed: one that is frozen within a transaction holds up
+ * all others.
+ */
+function asleep() {
+  const { sleep } = clock
   return new Promise((resolve) => {
-    IDBDatabase.prototype.transaction = function (...given) {
-      IDBDatabase.prototype.transaction = transaction
-      const begun = transaction.apply(this, given)
-      begun.addEventListener("complete", () => resolve())
-      return begun
+    clock.sleep = () => {
+      clock.sleep = sleep
+      resolve()
+      return new Promise((thawed) => document.addEventListener("resume", thawed, { once: true }))
     }
   })
 }
