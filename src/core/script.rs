@@ -19,16 +19,6 @@ pub trait Script<P> {
     fn step(&mut self, view: &mut View<P>) -> Step;
 }
 
-impl<P, S: Script<P> + ?Sized> Script<P> for Box<S> {
-    fn opening(&mut self) -> Option<Scope> {
-        (**self).opening()
-    }
-
-    fn step(&mut self, view: &mut View<P>) -> Step {
-        (**self).step(view)
-    }
-}
-
 /// What a script wants next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {

@@ -156,8 +156,8 @@ impl<S: Store, H: Host> Engine<S, H> {
         self.shared.store.transact_now(&self.shared.host, &mut [script])
     }
 
-    /// The same for a script that the caller keeps: one future, whatever it is. In wasm one for each is a tenth of the
-    /// code. It begins when it is called, and has let go of the script at its end.
+    /// The same for a script that the caller keeps: one future, whatever it is. In wasm one for each is a twentieth of
+    /// the code. It begins when it is called, and has let go of the script at its end.
     pub(crate) fn run_shared(&self, script: Rc<RefCell<dyn Script<S::Payload>>>) -> Waiting<'_> {
         match self.check_open() {
             Ok(()) => self.run_even_closed(script),

@@ -35,7 +35,7 @@ extern "C" {
     #[wasm_bindgen(method)]
     fn ask(this: &Handle, numbers: &[f64], text: JsValue) -> Promise;
 
-    /// What is in a row into `numbers`, as in [`Packed::of_read`]; gives the texts.
+    /// What is in a row, into `numbers`: whether it has a payload, then its columns as in [`Packed`]. Gives their texts.
     #[wasm_bindgen(method)]
     pub fn unpack(this: &Handle, row: &JsValue, numbers: &mut [f64]) -> JsValue;
 
