@@ -1,8 +1,8 @@
 import { playwright } from "@vitest/browser-playwright"
 import { defineConfig } from "vitest/config"
-import { CHROMIUM_ARGS } from "./scripts/browsers.mjs"
+import { CHROMIUM_ARGS, programsOf } from "./scripts/browsers.mjs"
 
-const launchOptions = { executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: CHROMIUM_ARGS }
+const launchOptions = { executablePath: programsOf("chromium")?.HEADLESS_SHELL, args: CHROMIUM_ARGS }
 
 export default defineConfig({
   envPrefix: ["VITE_", "FUZZ_"],

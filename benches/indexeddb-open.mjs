@@ -28,7 +28,7 @@ const jobs = Number(flags.jobs)
 const chromium = engines().find(({ name }) => name === "chromium")
 if (chromium === undefined) throw new Error("Chromium is not installed")
 const server = await serve()
-const browser = await chromium.launch({ durable: true, onDisk: true })
+const browser = await chromium.launch({ durable: true, onDisk: true, whole: true })
 try {
   process.exitCode = (await compare()) || !flags.check ? 0 : 1
 } finally {

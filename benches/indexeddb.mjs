@@ -42,7 +42,7 @@ const WORKBOX_MIN = 3
 const engine = engines().find(({ name }) => name === flags.browser)
 if (engine === undefined) throw new Error(`${flags.browser} is not installed`)
 const server = await serve({ routes: await routes() })
-const browser = await engine.launch({ durable: true, onDisk: true })
+const browser = await engine.launch({ durable: true, onDisk: true, whole: true })
 try {
   await compare(await browser.open(`${server.origin}/bench.html`))
 } finally {

@@ -8,7 +8,7 @@ import { browsersOf, needsOf, rows } from "./tests/parts.mjs"
 import { sum } from "./tests/suite.mjs"
 
 const named = process.argv.slice(2)
-const parts = Object.assign({}, ...rows)
+const parts = Object.assign({}, ...Object.values(rows).flat())
 const skipped = []
 
 // On a fresh clone nothing is compiled a second time.
@@ -23,9 +23,9 @@ await script(async () => {
   for (const name of new Set(chosen.flatMap((part) => browsersOf[part] ?? []))) void browser(name)
   const built = builds(new Set(chosen.map(neededBy)))
   const chosenOf = (row) => Object.keys(row).filter((name) => chosen.includes(name))
-  const [first, ...others] = rows.map((row) => () => inTurn(chosenOf(row), built))
-  const results = await Promise.all([inBackground(first), ...others.map((row) => row())])
-  const { passed, failed } = sum(results.flat())
+  const all = (rows) => Promise.all(rows.map((row) => inTurn(chosenOf(row), built)))
+  const results = await Promise.all([inBackground(() => all(rows.background)), all(rows.foreground)])
+  const { passed, failed } = sum(results.flat(2))
   for (const reason of skipped) console.log(`skipped: ${reason}`)
   console.log(`${passed} passed, ${failed} failed`)
   if (failed > 0) process.exitCode = 1

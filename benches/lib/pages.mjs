@@ -60,7 +60,7 @@ export async function inChromium(scripts, work, files = []) {
   const chromium = engines().find(({ name }) => name === "chromium")
   if (chromium === undefined) throw new Error("Chromium is not installed")
   const server = await servePages(scripts, files)
-  const browser = await chromium.launch({ durable: true, onDisk: true })
+  const browser = await chromium.launch({ durable: true, onDisk: true, whole: true })
   try {
     await work({ browser, url: (name) => `${server.origin}/${name}` })
   } finally {

@@ -9,15 +9,17 @@ import { simulation } from "./simulation.mjs"
 import { cargoTests, jest, nodeTests, sum, vitest } from "./suite.mjs"
 
 /**
- * The parts of a row go one after the other, and the rows beside each other. The first compiles and computes, and gets
- * the processor that the others leave, which mostly wait for browsers. Those that need the least come first. Two browsers
- * at a time: with a third, tests meet their deadlines.
+ * The parts of a row go one after the other, and the rows beside each other. Those in the background compile and compute,
+ * and get the processor that the others leave, which drive browsers; two, so that at the end there is something for each
+ * core. Those that need the least come first. Two browsers at a time: with a third, tests meet their deadlines.
  */
-export const rows = [
-  { simulation, core, lint },
-  { packaging, node, "fake-timers": fakeTimers, wasm, browser, firefox: storageIn("firefox") },
-  { chromium: storageIn("chromium"), webkit: storageIn("webkit") }
-]
+export const rows = {
+  background: [{ simulation, lint }, { core }],
+  foreground: [
+    { packaging, node, "fake-timers": fakeTimers, wasm, browser, firefox: storageIn("firefox") },
+    { chromium: storageIn("chromium"), webkit: storageIn("webkit") }
+  ]
+}
 
 /** What has to be built for a part, if it is less than everything: see scripts/test.mjs. */
 export const needsOf = { simulation: "nothing", packaging: "package" }

@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { chromium } from "playwright"
 import { build } from "vite"
-import { CHROMIUM_ARGS } from "../../scripts/browsers.mjs"
+import { CHROMIUM_ARGS, programsOf } from "../../scripts/browsers.mjs"
 import { startServer } from "../../examples/field-notes/server.mjs"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
@@ -16,13 +16,16 @@ const folder = join(root, "target/field-notes")
 const WAIT_MS_MAX = 30_000
 const LOOK_EVERY_MS = 10
 
-const launchOptions = { executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: CHROMIUM_ARGS }
-
-/** Builds the page and starts the browser; `close()` ends it. */
-export async function launch() {
+/** Builds the page. */
+export async function buildPage() {
   const configFile = join(root, "examples/field-notes/vite.config.mjs")
   await build({ configFile, logLevel: "warn", build: { outDir: folder, emptyOutDir: true } })
-  return chromium.launch(launchOptions)
+}
+
+/** Starts the browser, `whole` or the shell of it; `close()` ends it. */
+export function launch({ whole = false } = {}) {
+  const programs = programsOf("chromium")
+  return chromium.launch({ executablePath: whole ? programs.CHROMIUM : programs.HEADLESS_SHELL, args: CHROMIUM_ARGS })
 }
 
 /**

@@ -3,13 +3,14 @@
 import assert from "node:assert/strict"
 import { fileURLToPath } from "node:url"
 import { after, before, describe, it } from "node:test"
-import { board, fieldNotes, launch, ready, untilBooks, untilCounts, untilNote, write } from "./app.mjs"
+import { board, buildPage, fieldNotes, launch, ready, untilBooks, untilCounts, untilNote, write } from "./app.mjs"
 
 const PICTURE = fileURLToPath(new URL("../../examples/field-notes/screenshot.png", import.meta.url))
 const MORNING = new Date("2026-06-05T09:30:00Z")
 
 let browser
 before(async () => {
+  await buildPage()
   browser = await launch()
 })
 after(() => browser?.close())
@@ -129,7 +130,10 @@ describe("field notes", { concurrency: 3 }, () => {
   })
 
   it("delivers in the service worker what the last tab left", async (t) => {
+    // Background sync is the whole browser's alone.
+    const browser = await launch({ whole: true })
     const { server, context, tab } = await fieldNotes(t, browser)
+    t.after(() => browser.close())
     const page = await tab()
     await context.setOffline(true)
     await write(page, "an otter")

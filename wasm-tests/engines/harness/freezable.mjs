@@ -6,7 +6,8 @@ import { endings, tabOf } from "./driven.mjs"
 /** Like the `launch` of an engine's driver; its tabs have `freeze` and `thaw` besides. */
 export async function launchFreezable({ profile, programs, args }) {
   const { default: puppeteer } = await import("puppeteer-core")
-  const options = { browser: "chrome", executablePath: programs.CHROMIUM, headless: true, userDataDir: profile, args }
+  const executablePath = programs.HEADLESS_SHELL
+  const options = { browser: "chrome", executablePath, headless: true, userDataDir: profile, args }
   const signals = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false }
   const browser = await puppeteer.launch({ ...options, ...signals, defaultViewport: null })
   // By force in both cases, so that a frozen tab cannot hold it up.
