@@ -9,16 +9,25 @@
 // - a commit that was asked for before its first look is in line before that look;
 // - if a later one was kept back, its context had not yet heard of the listener: it does, and tells;
 // - it does not if it had no channel then, but what it told first, with the question, came after: the listener answers.
-// A context that was out of reach for a moment (a page in the back/forward cache) asks again within ASK_EVERY_MS.
+// Nor does it if it was out of reach, as a page in the back/forward cache is, or the listener was. A page that comes back
+// begins anew, as a listener too, and has everybody here look.
 
 /** How often one that knows of no listener tells of a topic, and asks. */
 const ASK_EVERY_MS = 1_000
+
+/** Whoever has said so long ago that it listens may be gone: it is asked again. */
+const LISTENER_MS = 10_000
 
 /** So many topics are kept apart; with more, everything is told. */
 const TOPICS_MAX = 64
 
 /** Said by who begins to listen, and to whoever asks. */
 const LISTENING = "listening"
+
+// Of the words that src/wasm/keyed.rs has for topics: how they begin, and one for all of them.
+const READY = /^r/
+const QUEUE = "q"
+const EVERYTHING = "*"
 
 /** Topics, and the question who listens. */
 interface Question {
@@ -30,9 +39,9 @@ export class WakeChannel {
   readonly #heard: (topic: string) => void
   #channel: BroadcastChannel | null = null
   #listens = false
-  /** Whether another context is known to listen: it may be gone since. */
-  #isListenedTo = false
-  /** While none is: when each topic was last told, and whether it was kept back since. */
+  /** When another context last said that it listens. */
+  #listenedAt = Number.NEGATIVE_INFINITY
+  /** While none does: when each topic was last told, and whether it was kept back since. */
   readonly #told = new Map<string, { at: number; isKeptBack: boolean }>()
 
   constructor(database: string, heard: (topic: string) => void) {
@@ -51,18 +60,19 @@ export class WakeChannel {
   tell(topics: string[]): void {
     this.#open()
     if (this.#channel === null) return
-    if (this.#isListenedTo) return this.#post(topics)
     const now = performance.now()
+    if (Math.abs(now - this.#listenedAt) < LISTENER_MS) return this.#post(topics)
     const ask = topics.filter((topic) => this.#isDue(topic, now))
     if (ask.length > 0) this.#post({ ask })
     if (this.#told.size >= TOPICS_MAX) this.#tellAll()
   }
 
   close(): void {
-    this.#tellKept()
+    this.#startAnew()
     this.#channel?.close()
     this.#channel = null
-    this.#listens = this.#isListenedTo = false
+    this.#listens = false
+    globalThis.removeEventListener?.("pageshow", this.#onPageShow)
   }
 
   #open(): void {
@@ -75,6 +85,21 @@ export class WakeChannel {
     this.#channel.onmessage = ({ data }: MessageEvent) => this.#hear(data)
     // Node's would keep the process alive.
     ;(this.#channel as { unref?: () => void }).unref?.()
+    globalThis.addEventListener?.("pageshow", this.#onPageShow)
+  }
+
+  // What others said while the page was away was lost.
+  #onPageShow = ({ persisted }: PageTransitionEvent): void => {
+    if (!persisted) return
+    this.#startAnew()
+    if (this.#listens) this.#post(LISTENING)
+    this.#heard(EVERYTHING)
+  }
+
+  /** As if nobody were known. */
+  #startAnew(): void {
+    this.#tellKept()
+    this.#listenedAt = Number.NEGATIVE_INFINITY
   }
 
   #post(message: string[] | Question | typeof LISTENING): void {
@@ -97,12 +122,13 @@ export class WakeChannel {
   }
 
   #tellAll(): void {
-    this.#isListenedTo = true
+    this.#listenedAt = performance.now()
     this.#tellKept()
   }
 
+  // A job that was ready may have been claimed since: whoever waits for one is to look.
   #tellKept(): void {
-    const kept = [...this.#told].filter(([, { isKeptBack }]) => isKeptBack).map(([topic]) => topic)
+    const kept = [...this.#told].filter(([, { isKeptBack }]) => isKeptBack).map(([topic]) => topic.replace(READY, QUEUE))
     this.#told.clear()
     if (kept.length > 0) this.#post(kept)
   }

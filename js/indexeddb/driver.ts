@@ -31,6 +31,8 @@ export class IndexedDbDriver implements KeyedDriver {
   async connect(): Promise<void> {
     this.#used = true
     await this.database.open()
+    // Perhaps in vain: what else an open store needs may have failed meanwhile.
+    this.#closeUnused()
   }
 
   begin(): KeyedTransaction | Promise<KeyedTransaction> {
@@ -88,7 +90,8 @@ export class IndexedDbDriver implements KeyedDriver {
   }
 
   listen(): void {
-    this.#channel.listen()
+    // A store that is closed waits for nothing.
+    if (this.#used) this.#channel.listen()
   }
 
   // What the platform added to the language may be copied and not be stored. The database alone knows, and says so at

@@ -46,12 +46,23 @@ impl Wakes {
 
     /// Wakes those whom `topic` reaches.
     pub fn wake(&self, topic: &Topic) {
-        if self.listeners.borrow().is_empty() {
-            return;
-        }
+        self.wake_those(&|listening| topic.reaches(listening));
+    }
+
+    /// Wakes everybody, to look again: wakes may have been missed. That a job is ready is not known.
+    pub fn wake_all(&self) {
+        self.wake_those(&|listening| !matches!(listening, Topic::Ready(_)));
+    }
+
+    fn wake_those(&self, is_reached: &dyn Fn(&Topic) -> bool) {
         // Collected first: a waker may run anything, this very list included.
-        let woken: Vec<Flag> =
-            self.listeners.borrow().iter().filter(|(t, _)| topic.reaches(t)).map(|(_, flag)| flag.clone()).collect();
+        let woken: Vec<Flag> = self
+            .listeners
+            .borrow()
+            .iter()
+            .filter(|(topic, _)| is_reached(topic))
+            .map(|(_, flag)| flag.clone())
+            .collect();
         woken.iter().for_each(Flag::set);
     }
 
@@ -83,5 +94,20 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         self.wakes.listeners.borrow_mut().retain(|(_, flag)| !flag.is(&self.flag));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::Name;
+
+    #[test]
+    fn who_may_have_missed_a_wake_looks_again_and_is_not_told_that_a_job_is_ready() {
+        let (wakes, mail) = (Wakes::new(), Name::internal("mail"));
+        let topics = [Topic::Queue(mail.clone()), Topic::Schedules, Topic::Ready(mail)];
+        let listeners = topics.map(|topic| wakes.listen(topic));
+        wakes.wake_all();
+        assert_eq!(listeners.each_ref().map(Listener::is_woken), [true, true, false]);
     }
 }

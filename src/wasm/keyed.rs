@@ -118,6 +118,9 @@ const QUEUE: &str = "q";
 const READY: &str = "r";
 const SCHEDULES: &str = "s";
 
+/// Any topic may have been missed.
+pub const EVERYTHING: &str = "*";
+
 /// A transaction under way.
 #[derive(Debug)]
 pub struct Transaction {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
 use super::Engine;
-use super::keyed::{Adapter, Transaction, topic};
+use super::keyed::{Adapter, EVERYTHING, Transaction, topic};
 use crate::core::{Error, Script};
 use crate::runtime::{Clock, KeyedStore, MemoryStore, Store, Wakes};
 
@@ -30,8 +30,11 @@ impl Storage {
 
     /// Another context has committed: whoever waits for the topic looks again.
     pub fn wake(&self, word: &str) {
-        if let Some(topic) = topic(word) {
-            self.store.wakes().wake(&topic);
+        let wakes = self.store.wakes();
+        if word == EVERYTHING {
+            wakes.wake_all();
+        } else if let Some(topic) = topic(word) {
+            wakes.wake(&topic);
         }
     }
 }

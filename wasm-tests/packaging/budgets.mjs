@@ -10,7 +10,7 @@ export const BUDGETS = {
   "the default entry": { modules: ["index.mjs"], gzipMax: 73_300 },
   "the engine": { files: ["engine.wasm"], gzipMax: 70_300 },
   "/slim without the engine": { modules: ["slim.mjs"], gzipMax: 12_300 },
-  "/indexeddb beside another entry": { modules: ["indexeddb.mjs"], besides: ["index.mjs"], gzipMax: 5_850 },
+  "/indexeddb beside another entry": { modules: ["indexeddb.mjs"], besides: ["index.mjs"], gzipMax: 5_950 },
   "all that a page with IndexedDB loads": { modules: ["index.mjs", "indexeddb.mjs"], gzipMax: 79_100 },
   "all that one with /slim and IndexedDB loads": {
     modules: ["slim.mjs", "indexeddb.mjs"],

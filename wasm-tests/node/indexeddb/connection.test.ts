@@ -60,6 +60,14 @@ describe("a database of its own", () => {
 })
 
 describe("a connection", () => {
+  test("that opens when nobody wants it any more is closed", async () => {
+    const driver = new IndexedDbDriver(new OwnDatabase(freshName()), "strict")
+    const connecting = driver.connect()
+    driver.close()
+    await connecting
+    expect(driver.database.current).toBeNull()
+  })
+
   test("gives way to a deletion, and the next operation opens a new one", async () => {
     const { name, driver } = await start()
     await write(driver, (tx) => insert(tx, 1, "a"))

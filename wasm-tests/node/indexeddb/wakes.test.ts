@@ -84,6 +84,83 @@ test("who begins to listen later says so, and hears at once what was kept back, 
   await vi.waitFor(() => expect(listener.heard).toEqual(["mail", "chores"]))
 })
 
+test("what was kept back says that there may be something, and not that a job is ready: it is of some time ago", async () => {
+  const name = freshName()
+  stopTime()
+  const [speaker, listener] = [channel(name).channel, channel(name)]
+  speaker.tell(["rmail"])
+  speaker.tell(["rmail", "s"])
+  speaker.tell(["s"])
+  listener.channel.listen()
+  await vi.waitFor(() => expect(listener.heard).toEqual(["qmail", "s"]))
+})
+
+test("a job that was ready, and was taken long ago, ends nobody's wait", async () => {
+  const name = freshName()
+  const [here, there] = await Promise.all([1, 2].map(() => open({ storage: indexedDb(name) })))
+  onTestFinished(async () => void (await Promise.all([here?.close(), there?.close()])))
+  const mail = here!.queue("mail")
+  for (const n of [1, 2]) await mail.enqueue(n)
+  await mail.ackBatch((await mail.claimBatch("a", 2)).map(({ id }) => id))
+  const answered = vi.fn()
+  const stop = new AbortController()
+  const waiting = there!.queue("mail").wait(stop.signal).then(answered)
+  // Its answer comes after what was kept back.
+  const witness = new BroadcastChannel(`alkstore:${name}`)
+  onTestFinished(() => witness.close())
+  const heard = vi.fn()
+  witness.onmessage = heard
+  await vi.waitFor(() => expect(heard.mock.calls.map(([{ data }]) => data)).toContainEqual(["qmail"]))
+  await there!.queue("mail").stats()
+  expect(answered).not.toHaveBeenCalled()
+  stop.abort()
+  await waiting
+  expect(answered).toHaveBeenCalledExactlyOnceWith(false)
+})
+
+test("a listener of whom nothing was heard for ten seconds is asked again, and forgotten if it does not answer", async () => {
+  const [name, time] = [freshName(), stopTime()]
+  const messages = said(name)
+  const [speaker, listener] = [channel(name).channel, channel(name)]
+  listener.channel.listen()
+  speaker.tell(["mail"])
+  await vi.waitFor(() => expect(messages).toEqual(["listening", { ask: ["mail"] }, "listening"]))
+  time.at += 9_999
+  for (const _ of [1, 2]) speaker.tell(["mail"])
+  time.at += 1
+  for (const _ of [1, 2]) speaker.tell(["mail"])
+  const asked = [["mail"], ["mail"], { ask: ["mail"] }, "listening", ["mail"]]
+  await vi.waitFor(() => expect(messages.slice(3)).toEqual(asked))
+  listener.channel.close()
+  time.at += 10_000
+  for (let n = 0; n < 10; n++) speaker.tell(["mail"])
+  await vi.waitFor(() => expect(messages.slice(8)).toEqual([{ ask: ["mail"] }]))
+})
+
+test("a page that comes back from the back/forward cache begins anew, and has all who wait look", async () => {
+  const name = freshName()
+  stopTime()
+  const page = new EventTarget()
+  vi.stubGlobal("addEventListener", page.addEventListener.bind(page))
+  vi.stubGlobal("removeEventListener", page.removeEventListener.bind(page))
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const messages = said(name)
+  const [speaker, listener] = [channel(name), channel(name)]
+  listener.channel.listen()
+  speaker.channel.tell(["mail"])
+  await vi.waitFor(() => expect(messages).toEqual(["listening", { ask: ["mail"] }, "listening"]))
+  const show = (persisted: boolean) => page.dispatchEvent(Object.assign(new Event("pageshow"), { persisted }))
+  show(false)
+  expect([speaker.heard, listener.heard]).toEqual([[], ["mail"]])
+  show(true)
+  expect([speaker.heard, listener.heard]).toEqual([["*"], ["mail", "*"]])
+  speaker.channel.tell(["mail"])
+  await vi.waitFor(() => expect(messages.slice(3)).toEqual(["listening", { ask: ["mail"] }, "listening"]))
+  for (const { channel: each } of [speaker, listener]) each.close()
+  show(true)
+  expect([speaker.heard, listener.heard]).toEqual([["*"], ["mail", "*", "mail"]])
+})
+
 test("who only speaks does not pass for a listener", async () => {
   const name = freshName()
   stopTime()
@@ -163,6 +240,19 @@ test("an adapter opens its channel when somebody waits or speaks, and closes it 
   expect(closed, "one that speaks after its end hangs up at once").toHaveBeenCalledTimes(2)
   vi.unstubAllGlobals()
   closed.mockRestore()
+})
+
+test("whoever waits on a store that is closed hears so, and listens to nothing", async () => {
+  const name = freshName()
+  const messages = said(name)
+  const store = await open({ storage: indexedDb(name) })
+  const mail = store.queue("mail")
+  await store.close()
+  await expect(mail.wait()).rejects.toMatchObject({ code: "Closed" })
+  await expect(store.runSchedules()).rejects.toMatchObject({ code: "Closed" })
+  const other = channel(name).channel
+  other.tell(["mail"])
+  await vi.waitFor(() => expect(messages).toEqual([{ ask: ["mail"] }]))
 })
 
 test("the others are told beside the commit, in whose line they wait", async () => {
