@@ -73,9 +73,11 @@ export abstract class Crossing implements KeyedTransaction {
     if ("p" in row) numbers[0] = 1
     const columns = (row as { v?: unknown }).v
     if (!Array.isArray(columns)) return text
-    for (const [index, column] of columns.entries()) {
+    // By index: a stored array may have properties of its own under the names of methods.
+    for (let index = 0; index < columns.length; index++) {
       const at = 1 + 2 * index
       if (at >= numbers.length) break
+      const column: unknown = columns[index]
       const ownText = typeof column === "string" ? column : ""
       numbers[at] = numberOf(column)
       numbers[at + 1] = ownText.length

@@ -148,7 +148,7 @@ export interface Store extends AsyncDisposable {
    * see the transaction's own writes; nobody else does before the commit, and an open transaction blocks nobody.
    *
    * What `body` throws comes out unchanged, and nothing is stored. A call made before the body ends belongs to the
-   * transaction, awaited or not; one made after it is `Closed`.
+   * transaction, awaited or not; one made after it is `Closed`. If the storage fails an enqueue, this rejects alike.
    */
   transaction<T>(body: (tx: Transaction) => T | Promise<T>): Promise<T>
 

@@ -108,6 +108,19 @@ fn masses_of_jobs_come_out_as_from_memory_whatever_the_clock_does() {
     }
 }
 
+#[test]
+fn a_transaction_of_nothing_lets_no_id_be_given_again() {
+    let (table, clock) = (Table::default(), ManualClock::default());
+    let before = Side::new(KeyedStore::new(table.clone()), &clock);
+    let last = before.enqueue(1, &plain());
+    assert_eq!(now(before.queue.ack_batch(&[last])).unwrap(), 0);
+    assert_eq!(before.claim(1), [(last, 1)]);
+    assert_eq!(now(before.queue.ack_batch(&[last])).unwrap(), 1);
+    let store = KeyedStore::new(table);
+    now(store.transact(&clock, &mut [])).unwrap();
+    assert!(Side::new(store, &clock).enqueue(2, &plain()) > last);
+}
+
 fn clock_now(clock: &Clock) -> i64 {
     use alkstore::runtime::Clock as _;
     clock.now().unwrap().as_millis()

@@ -17,7 +17,8 @@ use crate::core::{Error, Job, JobId, Name};
 
 /// Stages enqueues and applies all of them at [`commit`](Transaction::commit), or none. Others see
 /// nothing before; reads inside see the transaction's own writes. Dropping it rolls back; an id that
-/// was returned is never given again. After the commit every call is [`Error::Closed`].
+/// was returned is never given again. After the commit every call is [`Error::Closed`]. If the storage fails an
+/// enqueue, the commit fails alike: it is all of them or none.
 #[derive(Debug)]
 pub struct Transaction<S: Store, H: Host> {
     engine: Engine<S, H>,
@@ -25,6 +26,8 @@ pub struct Transaction<S: Store, H: Host> {
     ended: Cell<bool>,
     /// The enqueues under way: called before the end, they belong to the transaction.
     staging: Pending,
+    /// Why the first of those failed that did.
+    failed: RefCell<Option<Error>>,
 }
 
 /// Where a transaction puts a job: a queue, plain or an outbox's, and what is stamped on it.
@@ -46,7 +49,13 @@ impl Target {
 
 impl<S: Store, H: Host> Transaction<S, H> {
     pub(super) fn new(engine: Engine<S, H>) -> Self {
-        Self { engine, staged: RefCell::new(Vec::new()), ended: Cell::new(false), staging: Pending::default() }
+        Self {
+            engine,
+            staged: RefCell::new(Vec::new()),
+            ended: Cell::new(false),
+            staging: Pending::default(),
+            failed: RefCell::default(),
+        }
     }
 
     /// Stages a job for a queue and returns its id. The job has the plain stamps. The clock is read now.
@@ -80,7 +89,10 @@ impl<S: Store, H: Host> Transaction<S, H> {
         self.check_running()?;
         let _staging = self.staging.start();
         let script = Rc::new(RefCell::new(Stage { queue, stamps, options: *options, staged: None }));
-        self.engine.run_shared(Rc::clone(&script) as _).await?;
+        if let Err(error) = self.engine.run_shared(Rc::clone(&script) as _).await {
+            self.failed.borrow_mut().get_or_insert_with(|| error.clone());
+            return Err(error);
+        }
         let Some(staged) = script.borrow_mut().staged.take() else { return Err(Error::Closed) };
         let id = staged.job.id;
         self.staged.borrow_mut().push((staged, payload));
@@ -114,12 +126,16 @@ impl<S: Store, H: Host> Transaction<S, H> {
     /// Applies what was staged, once the enqueues under way have been.
     ///
     /// # Errors
-    /// [`Error::Closed`] if the store was closed meanwhile; the storage's. Nothing was applied then.
+    /// [`Error::Closed`] if the store was closed meanwhile; the storage's, those of an enqueue too. Nothing was applied
+    /// then.
     pub async fn commit(&self) -> Result<(), Error> {
         self.check_running()?;
         self.ended.set(true);
         self.staging.ended().await;
         let staged = self.staged.take();
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
         if staged.is_empty() {
             return Ok(());
         }

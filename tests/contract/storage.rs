@@ -314,6 +314,32 @@ fn an_enqueue_under_way_at_the_commit_belongs_to_the_transaction() {
 }
 
 #[test]
+fn a_transaction_of_which_the_storage_failed_an_enqueue_commits_nothing() {
+    let Setting { storage, store, mail, .. } = setting();
+    for before in [0, 1] {
+        let tx = store.transaction().unwrap();
+        for _ in 0..before {
+            now(tx.enqueue("mail", "before".into(), &plain())).unwrap();
+        }
+        storage.fails_once.set(true);
+        assert!(matches!(now(tx.enqueue("mail", "x".into(), &plain())), Err(Error::Storage(_))));
+        now(tx.enqueue("mail", "after".into(), &plain())).unwrap();
+        assert!(
+            matches!(now(tx.commit()), Err(Error::Storage(_))),
+            "whoever did not wait for the enqueue hears it here"
+        );
+        assert!(now(mail.list(None, 0, 9)).unwrap().is_empty());
+        assert!(matches!(now(tx.commit()), Err(Error::Closed)));
+    }
+    // What was refused before it came that far is not part of it.
+    let tx = store.transaction().unwrap();
+    assert!(matches!(now(tx.enqueue(" ", "x".into(), &plain())), Err(Error::InvalidName { .. })));
+    now(tx.enqueue("mail", "y".into(), &plain())).unwrap();
+    now(tx.commit()).unwrap();
+    assert_eq!(now(mail.list(None, 0, 9)).unwrap().len(), 1);
+}
+
+#[test]
 fn a_runner_that_an_outage_ends_gives_its_lease_back() {
     let Setting { storage, clock, store, executor, .. } = setting();
     let lead = |store: Engine<Flaky, ManualClock>| async move { store.run_schedules(&StopToken::new(), false).await };

@@ -12,6 +12,7 @@ pub(super) struct Foreseen<P> {
     runs: Vec<(JobId, JobId)>,
     /// What lies there, ascending.
     rows: Vec<Row<P>>,
+    /// Ascending.
     written: Vec<JobId>,
 }
 
@@ -50,8 +51,10 @@ impl<P: Clone> Foreseen<P> {
 
     /// A job was written.
     pub(super) fn wrote(&mut self, id: JobId) {
-        if !self.runs.is_empty() {
-            self.written.push(id);
+        if !self.runs.is_empty()
+            && let Err(at) = self.written.binary_search(&id)
+        {
+            self.written.insert(at, id);
         }
     }
 
@@ -59,7 +62,8 @@ impl<P: Clone> Foreseen<P> {
     pub(super) fn answers(&self, scope: &Scope) -> Option<Answers<P>> {
         let ids = ids(scope);
         let is_here = |id: &JobId| {
-            self.runs.iter().any(|(first, last)| (first..=last).contains(&id)) && !self.written.contains(id)
+            let run = self.runs.get(self.runs.partition_point(|(_, last)| last < id));
+            run.is_some_and(|(first, _)| first <= id) && self.written.binary_search(id).is_err()
         };
         if ids.is_empty() || !ids.iter().all(is_here) {
             return None;

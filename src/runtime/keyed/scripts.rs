@@ -49,6 +49,7 @@ pub(super) async fn run<T: KeyedTransaction>(
     let floor = if stored == ids.header.get() { 0 } else { stored.meta.next_id };
     let first_id = ids.floor.get().max(floor);
     running.header.meta.next_id = first_id;
+    ids.floor.set(first_id);
     let mut asked = Some(answers).filter(|_| is_asked && now <= horizon);
     if let Some(step) = running.header.meta.observe(now) {
         running.move_back(step).await?;

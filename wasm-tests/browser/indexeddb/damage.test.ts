@@ -95,6 +95,7 @@ const NOT_ROWS: [what: string, value: unknown][] = [
   ["an empty array", []],
   ["an empty object", {}],
   ["columns that are no array", { v: { length: 21, 0: 1 } }],
+  ["columns with a property named like a method", { v: Object.assign([1, 1], { entries: 0 }) }],
   ["no columns", { v: [] }],
   ["format 0", { v: [0] }],
   ["a format that is no number", { v: ["1"] }]
