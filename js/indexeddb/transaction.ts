@@ -230,6 +230,10 @@ export class CallersTransaction extends RowTransaction implements JoinedTransact
       this.#leave?.()
       ended(topics)
     }
+    // An app may keep its transaction from ending at an error. It cannot keep half an operation.
+    transaction.addEventListener("error", ({ target }) => {
+      if ((target as IDBRequest).source === store) abortQuietly(transaction)
+    })
     transaction.addEventListener("abort", () => end("was aborted", []))
     transaction.addEventListener("complete", () => end("has ended", this.#topics))
   }
