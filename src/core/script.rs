@@ -1,5 +1,6 @@
 //! An operation as a script that a storage runs inside one of its transactions.
 
+use super::error::Error;
 use super::scope::Scope;
 use super::view::View;
 
@@ -17,6 +18,15 @@ pub trait Script<P> {
 
     /// Goes on with what the view holds. Must not block, call out or read a clock.
     fn step(&mut self, view: &mut View<P>) -> Step;
+
+    /// A storage that can answer others cannot answer this one: a row is damaged. Nothing of the script has been written,
+    /// nor will be.
+    ///
+    /// # Errors
+    /// `error`, which nobody keeps for whoever waits for the script: all that share its transaction fail then.
+    fn fail(&mut self, error: Error) -> Result<(), Error> {
+        Err(error)
+    }
 }
 
 /// What a script wants next.

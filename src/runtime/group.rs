@@ -1,8 +1,8 @@
 //! Group commit: operations that wait for a storage together share one of its transactions.
 //!
 //! While a transaction is under way, further operations queue up; whoever finds none under way leads, and takes all
-//! that wait along, in the order of their calls. Each keeps its own outcome: a refusal of one disturbs no other. Only a
-//! transaction that fails fails all of them.
+//! that wait along, in the order of their calls. Each keeps its own outcome: a refusal of one disturbs no other, nor does a
+//! damaged row that only one asks for. Only a transaction that fails fails all of them.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -20,7 +20,7 @@ type Outcome = Rc<RefCell<Option<Result<(), Error>>>>;
 
 /// The operations of one store.
 pub(super) struct Group<P> {
-    waiting: RefCell<Vec<(Shared<P>, Outcome)>>,
+    waiting: RefCell<Vec<Member<P>>>,
     /// While a transaction is under way: set when it ends.
     ended: RefCell<Option<Flag>>,
 }
@@ -44,7 +44,7 @@ impl<P> Group<P> {
         S: Store<Payload = P>,
     {
         let outcome = Outcome::default();
-        self.waiting.borrow_mut().push((script, Rc::clone(&outcome)));
+        self.waiting.borrow_mut().push(Member { script, outcome: Rc::clone(&outcome) });
         async move {
             loop {
                 if let Some(outcome) = outcome.take() {
@@ -61,33 +61,41 @@ impl<P> Group<P> {
     }
 
     async fn lead<S: Store<Payload = P>>(&self, store: &S, clock: &dyn Clock) {
-        let (scripts, outcomes) = self.take();
+        let mut members = self.take();
         self.ended.replace(Some(Flag::new()));
+        let outcomes = members.iter().map(|member| Rc::clone(&member.outcome)).collect();
         let mut leading = Leading { ended: &self.ended, outcomes, outcome: Err(abandoned()) };
-        let mut scripts: Vec<Member<P>> = scripts.into_iter().map(Member).collect();
-        let mut members: Vec<&mut dyn Script<P>> = scripts.iter_mut().map(|script| script as _).collect();
-        leading.outcome = store.transact(clock, &mut members).await;
-        // Before anybody learns of the outcome: whoever does takes the script back.
-        drop(scripts);
+        let mut scripts: Vec<&mut dyn Script<P>> = members.iter_mut().map(|member| member as _).collect();
+        leading.outcome = store.transact(clock, &mut scripts).await;
+        // Before anybody learns that it went well: whoever does takes the script back.
+        drop(members);
     }
 
-    fn take(&self) -> (Vec<Shared<P>>, Vec<Outcome>) {
+    fn take(&self) -> Vec<Member<P>> {
         let mut waiting = self.waiting.borrow_mut();
         let count = waiting.len().min(GROUP_MAX);
-        waiting.drain(..count).unzip()
+        waiting.drain(..count).collect()
     }
 }
 
-/// A script of the group, borrowed only while it is stepped.
-struct Member<P>(Shared<P>);
+/// A script of the group, borrowed only while it is stepped, and where its outcome goes.
+struct Member<P> {
+    script: Shared<P>,
+    outcome: Outcome,
+}
 
 impl<P> Script<P> for Member<P> {
     fn opening(&mut self) -> Option<Scope> {
-        self.0.borrow_mut().opening()
+        self.script.borrow_mut().opening()
     }
 
     fn step(&mut self, view: &mut View<P>) -> Step {
-        self.0.borrow_mut().step(view)
+        self.script.borrow_mut().step(view)
+    }
+
+    fn fail(&mut self, error: Error) -> Result<(), Error> {
+        self.outcome.replace(Some(Err(error)));
+        Ok(())
     }
 }
 
@@ -101,7 +109,8 @@ struct Leading<'g> {
 impl Drop for Leading<'_> {
     fn drop(&mut self) {
         for outcome in &self.outcomes {
-            outcome.replace(Some(self.outcome.clone()));
+            // Some have failed by themselves.
+            outcome.borrow_mut().get_or_insert_with(|| self.outcome.clone());
         }
         if let Some(ended) = self.ended.take() {
             ended.set();

@@ -128,7 +128,7 @@ impl Tab {
             let patience = sim.dice.roll(0, 2 * sim.weather.latency);
             let Some(outcome) = either(call, sim.pass(patience)).await else {
                 sim.count("answer not waited for");
-                return Err(failure("nobody waits any more"));
+                return Err(failure(GAVE_UP));
             };
             outcome
         } else {
@@ -312,6 +312,9 @@ fn landed(landed: &bool) -> Answer {
 fn count(count: &usize) -> Answer {
     Answer::Count(*count)
 }
+
+/// Why a call has failed whose caller did not wait for it.
+pub const GAVE_UP: &str = "nobody waits any more";
 
 /// The outcome of `call`, unless `patience` ends before.
 async fn either<T>(call: impl Future<Output = T>, patience: impl Future<Output = ()>) -> Option<T> {

@@ -8,7 +8,8 @@ use alkstore::core::{ClaimedJob, Duration, Error, JobId, State, Timestamp};
 use alkstore::runtime::StopToken;
 
 use crate::context;
-use crate::load::{Handle, OUTBOX, QUEUES, Role, Tab, claimed};
+use crate::invariant::Invariant;
+use crate::load::{GAVE_UP, Handle, OUTBOX, QUEUES, Role, Tab, claimed};
 use crate::operation::Operation;
 use crate::sim::{Label, Sim};
 use crate::weather::{HOUR, MINUTE, SECOND};
@@ -82,10 +83,12 @@ async fn produce(tab: &Rc<Tab>) -> Result<(), Error> {
     }
     let transaction = tab.store.transaction()?;
     let mut staged: Vec<JobId> = Vec::new();
+    let mut is_failed = false;
     for _ in 0..dice.roll(1, 4) {
         let queue = dice.pick(&[QUEUES[0], QUEUES[1], OUTBOX]);
-        if let Ok(id) = tab.stage(&transaction, queue, options(tab)).await {
-            staged.push(id);
+        match tab.stage(&transaction, queue, options(tab)).await {
+            Ok(id) => staged.push(id),
+            Err(error) => is_failed |= error.to_string() != GAVE_UP,
         }
         sim.pass(if sim.is_calm() { 0 } else { dice.pick(&[0, 0, 300, 10 * SECOND]) }).await;
     }
@@ -93,6 +96,14 @@ async fn produce(tab: &Rc<Tab>) -> Result<(), Error> {
         sim.count("transaction rolled back");
         transaction.roll_back();
         return Ok(());
+    }
+    if is_failed {
+        sim.count("transaction with an enqueue that failed");
+        let outcome = transaction.commit().await;
+        if outcome.is_ok() {
+            sim.violated(Invariant::AsTheContractSays, || "part of a transaction was committed".into());
+        }
+        return outcome;
     }
     tab.commit(&transaction, staged).await
 }

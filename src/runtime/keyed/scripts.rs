@@ -39,13 +39,22 @@ pub(super) async fn run<T: KeyedTransaction>(
     if let Some(scope) = first {
         opening_reads(scope, horizon, &mut reads);
     }
-    let is_asked = first.is_some();
-    let mut answers = read(transaction, reads).await?;
+    let mut is_asked = first.is_some();
+    let is_alone = reads.len() == 1;
+    let mut answers = match read(transaction, reads).await {
+        // It may be about what one of them asks for: each asks for itself then.
+        Err(_) if !is_alone => {
+            foreseen.forget();
+            is_asked = false;
+            read(transaction, vec![Read::Header]).await?
+        }
+        answers => answers?,
+    };
     // Read only now: the answers have waited for every transaction before this one.
     let now = clock.now()?;
     let stored = answers.header();
     foreseen.fill(&mut answers);
-    let mut running = Scripts { transaction, view: View::default(), header: stored, now, foreseen };
+    let mut running = Scripts { transaction, view: View::default(), header: stored, now, foreseen, has_written: false };
     let floor = if stored == ids.header.get() { 0 } else { stored.meta.next_id };
     let first_id = ids.floor.get().max(floor);
     running.header.meta.next_id = first_id;
@@ -56,8 +65,18 @@ pub(super) async fn run<T: KeyedTransaction>(
         running.foreseen.forget();
         asked = None;
     }
+    // The transaction of which nothing is left has failed.
+    let mut left = scripts.len();
     for (script, question) in scripts.iter_mut().zip(&mut questions) {
-        running.script(*script, question.take(), asked.take()).await?;
+        if let Err(error) = running.script(*script, question.take(), asked.take()).await {
+            left = left.saturating_sub(1);
+            if left == 0 || running.has_written {
+                return Err(error);
+            }
+            // A transaction that still answers is none that failed: a row is damaged.
+            running.read(vec![Read::Header]).await?;
+            script.fail(error)?;
+        }
         ids.floor.set(running.header.meta.next_id);
     }
     let next = running.header.meta.next_id;
@@ -87,6 +106,8 @@ pub(super) struct Scripts<'t, T: KeyedTransaction> {
     pub(super) header: Header,
     pub(super) now: Timestamp,
     foreseen: Foreseen<T::Payload>,
+    /// Whether the script that runs has: it cannot be left out any more.
+    has_written: bool,
 }
 
 impl<T: KeyedTransaction> Scripts<'_, T> {
@@ -97,6 +118,7 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
         mut asked: Option<Answers<T::Payload>>,
     ) -> Result<(), Error> {
         self.view.begin(self.now, self.header.meta);
+        self.has_written = false;
         loop {
             if let Some(scope) = &question {
                 self.apply();
@@ -130,6 +152,7 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
     fn apply(&mut self) {
         self.header.meta = self.view.meta;
         for change in std::mem::take(&mut self.view.changes) {
+            self.has_written = true;
             let write = match change {
                 Change::Insert(job, payload) => {
                     self.foreseen.wrote(job.id);

@@ -1,6 +1,6 @@
 // Rows that this release cannot read: of a newer one, or damaged. Never an empty answer, never the end of the engine.
 
-import { describe, expect, test } from "vitest"
+import { describe, expect, onTestFinished, test, vi } from "vitest"
 import { FORMAT_1, load, put } from "../../fixtures/load.js"
 import type { Loaded, StoredRow } from "../../fixtures/load.js"
 import { contents } from "../../shared/databases.js"
@@ -59,6 +59,14 @@ const EVERYTHING: Record<string, Call> = {
   transaction: ({ store }) => store.transaction((tx) => tx.enqueue("mail", "new"))
 }
 
+/** With the row of job 6 damaged and the payload of job 15 gone. */
+const ASKING_FOR_DAMAGE = {
+  payload: ({ chores }: Loaded) => chores.get(15),
+  claim: ({ mail }: Loaded) => mail.claimBatch("w", 5),
+  ack: ({ mail }: Loaded) => mail.ackBatch([6]),
+  other: ({ mail }: Loaded) => mail.enqueue("other")
+}
+
 /** What reads the row of job 6, which is ready in the queue "mail". */
 const JOB_6: Record<string, Call> = {
   claimOne: ({ mail }) => mail.claimBatch("w", 5),
@@ -114,6 +122,28 @@ describe("a damaged row is Storage", () => {
     const calls = Object.entries(JOB_6).filter(([call]) => found(call))
     await expectRefused(loaded, Object.fromEntries(calls), DAMAGED)
     await expectOthersWork(loaded)
+  })
+
+  test.each<[what: string, first: keyof typeof ASKING_FOR_DAMAGE]>([
+    ["by a payload", "payload"],
+    ["by a claim", "claim"],
+    ["by its id", "ack"],
+    ["by nobody", "other"]
+  ])("is told to whoever asks for it, and to nobody in the same transaction: first asked for %s", async (_, first) => {
+    const damaged = changed(6, ({ k }) => ({ k, v: [1] }))
+    const loaded = await load((rows) => damaged(rows).filter(({ key }) => String(key) !== "p,15"))
+    const { outbox, audit, store, name } = loaded
+    const begin = vi.spyOn(IDBDatabase.prototype, "transaction")
+    onTestFinished(() => begin.mockRestore())
+    const asking = Object.entries(ASKING_FOR_DAMAGE).sort(([a], [b]) => Number(b === first) - Number(a === first))
+    const outcomes = Promise.allSettled(asking.map(([, call]) => call(loaded)))
+    const others = [outbox.enqueue("a"), audit.enqueue("b"), store.tryLock("mine", "me", "1m"), audit.get(22)]
+    await Promise.all(others)
+    const failed = (await outcomes).map(({ status }, at) => [asking[at]?.[0], status === "rejected"])
+    expect(Object.fromEntries(failed)).toEqual({ payload: true, claim: true, ack: true, other: false })
+    expect(begin).toHaveBeenCalledOnce()
+    const stored = (await contents(name)).map(([, row]) => (row as any).p)
+    expect(stored).toEqual(expect.arrayContaining(["a", "b"]))
   })
 
   test.each(NOT_ROWS)("a lock's: %s", async (_, value) => {
