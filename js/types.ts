@@ -195,7 +195,8 @@ export interface EnqueueOptions {
   /**
    * The caller's own database transaction on the same storage: the job commits or aborts with it. The call must be made
    * while the transaction is active, and resolves while it still is; the job is stored once the transaction completes.
-   * If it aborts, the id names no job, and another tab may be given it.
+   * If it aborts, the id names no job, and another tab may be given it. The job's place is that of the transaction: calls
+   * without one that were made before in the same turn come after it.
    * On IndexedDB a native, readwrite `IDBTransaction` whose scope includes the store `alkstore`. Memory has none: there
    * it is `InvalidArgument`.
    */

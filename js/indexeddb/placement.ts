@@ -50,6 +50,8 @@ export function isOfTheLanguage(payload: unknown): boolean {
     if (inner !== value || kind === "ArrayBuffer" || kind === "String") continue
     if (value instanceof Map) for (const [key, item] of value) todo.push(key, item)
     if (value instanceof Set) for (const item of value) todo.push(item)
+    // No key of its own that can be listed.
+    if (kind === "Error") todo.push((value as Error).cause)
     for (const key of Object.keys(value)) todo.push((value as Record<string, unknown>)[key])
   }
   return true

@@ -90,6 +90,18 @@ test("what can be copied and not be stored is Codec, with its place; others are 
   expect(jobs).toEqual([before, after])
 })
 
+test("nor are they by what an error has as its cause", async () => {
+  const queue = (await opened(indexedDb(freshName()))).queue("mail")
+  const module = await WebAssembly.compile(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]))
+  const payload = new Error("with a cause", { cause: { module } })
+  const calls = ["before", payload, "after"].map((each) => queue.enqueue(each))
+  const [before, between, after] = await Promise.allSettled(calls)
+  expect([before?.status, after?.status]).toEqual(["fulfilled", "fulfilled"])
+  // Not all browsers copy it.
+  const isCopied = structuredClone(payload).cause !== undefined
+  expect(between).toMatchObject(isCopied ? { status: "rejected", reason: { code: "Codec" } } : { status: "fulfilled" })
+})
+
 test("what cannot be copied is Codec, with its place", async () => {
   const queue = (await opened(indexedDb(freshName()))).queue("mail")
   for (const [payload, culprit] of [
