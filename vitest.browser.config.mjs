@@ -1,8 +1,6 @@
 import { playwright } from "@vitest/browser-playwright"
 import { defineConfig } from "vitest/config"
-import { CHROMIUM_ARGS, programsOf } from "./scripts/browsers.mjs"
-
-const launchOptions = { executablePath: programsOf("chromium")?.HEADLESS_SHELL, args: CHROMIUM_ARGS }
+import { chromiumLaunch } from "./scripts/browsers.mjs"
 
 export default defineConfig({
   envPrefix: ["VITE_", "FUZZ_"],
@@ -15,7 +13,7 @@ export default defineConfig({
       enabled: true,
       headless: true,
       screenshotFailures: false,
-      provider: playwright({ launchOptions }),
+      provider: playwright({ launchOptions: chromiumLaunch() }),
       instances: [{ browser: "chromium" }]
     }
   }

@@ -36,8 +36,8 @@ const BROWSERS = {
   }
 }
 
-/** How tests start Chromium: as root too, and without traffic of its own. */
-export const CHROMIUM_ARGS = [
+// As root too, and without traffic of its own.
+const CHROMIUM_ARGS = [
   "--no-sandbox",
   "--disable-gpu",
   "--disable-quic",
@@ -46,6 +46,11 @@ export const CHROMIUM_ARGS = [
   "--disable-component-update",
   "--disable-sync"
 ]
+
+/** How tests start Chromium, `whole` or the shell of it: `{ executablePath, args }`, as Playwright and Puppeteer take them. */
+export function chromiumLaunch({ whole = false } = {}) {
+  return { executablePath: programsOf("chromium")?.[whole ? "CHROMIUM" : "HEADLESS_SHELL"], args: CHROMIUM_ARGS }
+}
 
 /** The names of the browsers that there are tests for. */
 export const browserNames = Object.keys(BROWSERS)

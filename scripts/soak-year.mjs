@@ -28,7 +28,7 @@ const places = {
   },
 
   async indexeddb(load, seed, soak) {
-    const { programs, missing, title } = await browser("chromium")
+    const { missing, title } = await browser("chromium")
     if (missing) throw new Failure(`there is no ${title}: ${missing}`)
     // They start processes that end with this one.
     const { launch } = await import("../wasm-tests/engines/harness/chromium.mjs")
@@ -36,7 +36,7 @@ const places = {
     const { serve } = await import("../wasm-tests/engines/harness/server.mjs")
     const profile = temporaryFolder({ onDisk: true })
     const server = await serve()
-    const chromium = await launch({ profile, programs })
+    const chromium = await launch({ profile })
     try {
       const { url, reports } = server.page("soak/tab")
       const tab = await chromium.open(url)

@@ -89,7 +89,7 @@ export class WakeChannel {
   }
 
   // What others said while the page was away was lost.
-  #onPageShow = ({ persisted }: PageTransitionEvent): void => {
+  readonly #onPageShow = ({ persisted }: PageTransitionEvent): void => {
     if (!persisted) return
     this.#startAnew()
     if (this.#listens) this.#post(LISTENING)

@@ -93,7 +93,6 @@ struct Open {
 /// What the scripts of a transaction have decided.
 #[derive(Default)]
 struct Decided {
-    has_begun: bool,
     rows: Truth,
     /// No id below may be given; a script that gives none may be offered another.
     next_id: JobId,
@@ -249,18 +248,24 @@ impl Ledger {
         let members = life.open.take().map(|open| open.members).unwrap_or_default();
         if is_failed {
             for member in members {
-                life.has_failed(&member);
+                match member {
+                    Member::Look(queue) => drop(life.looks.insert(queue, Seen::Nothing)),
+                    Member::Leader => life.turn = Some(Seen::Nothing),
+                    _ => {}
+                }
             }
+            let under_way = life.fates.values_mut().filter(|fate| matches!(fate, Fate::UnderWay));
+            under_way.for_each(|fate| *fate = Fate::Failed);
         }
     }
 
     /// A script is handed its first rows.
-    pub fn script_starts(&mut self, context: usize, now: Timestamp, meta: &Meta) -> Result<(), Violation> {
+    pub fn script_starts(&mut self, context: usize, at: usize, now: Timestamp, meta: &Meta) -> Result<(), Violation> {
         let truth = self.truth.clone();
         let life = self.life(context);
         let (clock_read, open) = (life.clock_read, life.open.as_mut().expect("a transaction"));
         let decided = &mut open.decided;
-        if !std::mem::replace(&mut decided.has_begun, true) {
+        if at == 0 {
             if !clock_read {
                 let how = format!("the instant {} is older than the transaction", now.as_millis());
                 return Err(Violation::new(Invariant::ClockInside, how));
@@ -279,15 +284,6 @@ impl Ledger {
         }
         decided.next_id = std::mem::replace(&mut known.next_id, meta.next_id);
         Ok(())
-    }
-
-    /// A script was not answered, and left out of its transaction.
-    pub fn script_fails(&mut self, context: usize, at: usize) {
-        let life = self.life(context);
-        life.failed = true;
-        let open = life.open.as_mut().expect("a transaction");
-        let member = std::mem::replace(&mut open.members[at], Member::Unknown);
-        life.has_failed(&member);
     }
 
     /// A script has decided.
@@ -365,19 +361,6 @@ pub struct Script {
 }
 
 impl Life {
-    fn has_failed(&mut self, member: &Member) {
-        match member {
-            Member::Look(queue) => drop(self.looks.insert(queue.clone(), Seen::Nothing)),
-            Member::Leader => self.turn = Some(Seen::Nothing),
-            Member::Call(id, _) => {
-                if let Some(fate) = self.fates.get_mut(id).filter(|fate| matches!(fate, Fate::UnderWay)) {
-                    *fate = Fate::Failed;
-                }
-            }
-            Member::Unknown => {}
-        }
-    }
-
     fn decide(
         &mut self,
         sim: &Sim,

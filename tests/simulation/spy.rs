@@ -89,7 +89,7 @@ impl Script<u64> for Spy<'_> {
     fn step(&mut self, view: &mut View<u64>) -> Step {
         let Self { sim, context, at, .. } = *self;
         if !std::mem::replace(&mut self.begun, true) {
-            let started = sim.ledger.borrow_mut().script_starts(context, view.now(), &view.meta);
+            let started = sim.ledger.borrow_mut().script_starts(context, at, view.now(), &view.meta);
             sim.check(started);
         }
         let deadline = view.deadline;
@@ -103,13 +103,5 @@ impl Script<u64> for Spy<'_> {
             sim.check(decided);
         }
         step
-    }
-
-    fn fail(&mut self, error: Error) -> Result<(), Error> {
-        self.script.fail(error.clone())?;
-        self.sim.count("operation that failed alone");
-        self.sim.note(|| format!("  one of {} fails alone: {error}", self.sim.name(self.context)));
-        self.sim.ledger.borrow_mut().script_fails(self.context, self.at);
-        Ok(())
     }
 }

@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { chromium } from "playwright"
 import { build } from "vite"
-import { CHROMIUM_ARGS, programsOf } from "../../scripts/browsers.mjs"
+import { chromiumLaunch } from "../../scripts/browsers.mjs"
 import { startServer } from "../../examples/field-notes/server.mjs"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
@@ -23,9 +23,8 @@ export async function buildPage() {
 }
 
 /** Starts the browser, `whole` or the shell of it; `close()` ends it. */
-export function launch({ whole = false } = {}) {
-  const programs = programsOf("chromium")
-  return chromium.launch({ executablePath: whole ? programs.CHROMIUM : programs.HEADLESS_SHELL, args: CHROMIUM_ARGS })
+export function launch(options) {
+  return chromium.launch(chromiumLaunch(options))
 }
 
 /**

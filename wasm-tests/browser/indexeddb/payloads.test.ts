@@ -73,10 +73,12 @@ test("an ImageData, a CryptoKey, geometry", async () => {
   }
 })
 
+const EMPTY_MODULE = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0])
+
 test("what can be copied and not be stored is Codec, with its place; others are not disturbed", async () => {
   const name = freshName()
   const queue = (await opened(indexedDb(name))).queue("mail")
-  const module = await WebAssembly.compile(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]))
+  const module = await WebAssembly.compile(EMPTY_MODULE)
   const [before, error, after] = await Promise.all([
     queue.enqueue("before"),
     rejection(() => queue.enqueue({ list: [{ module }] })),
@@ -92,7 +94,7 @@ test("what can be copied and not be stored is Codec, with its place; others are 
 
 test("nor are they by what an error has as its cause", async () => {
   const queue = (await opened(indexedDb(freshName()))).queue("mail")
-  const module = await WebAssembly.compile(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]))
+  const module = await WebAssembly.compile(EMPTY_MODULE)
   const payload = new Error("with a cause", { cause: { module } })
   const calls = ["before", payload, "after"].map((each) => queue.enqueue(each))
   const [before, between, after] = await Promise.allSettled(calls)

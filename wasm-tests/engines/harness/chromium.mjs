@@ -2,18 +2,17 @@
 
 import { readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { CHROMIUM_ARGS } from "../../../scripts/browsers.mjs"
+import { chromiumLaunch } from "../../../scripts/browsers.mjs"
 import { endings, tabOf } from "./driven.mjs"
 import { launchFreezable } from "./freezable.mjs"
 
-export async function launch({ profile, programs, freezable, whole = false }) {
-  if (freezable) return launchFreezable({ profile, programs, args: CHROMIUM_ARGS })
+export async function launch({ profile, freezable, whole }) {
+  const options = { ...chromiumLaunch({ whole }), headless: true }
+  if (freezable) return launchFreezable(profile, options)
   const { chromium } = await import("playwright")
   // A browser that was killed leaves these behind.
   const left = readdirSync(profile).filter((name) => name.startsWith("Singleton"))
   for (const name of left) rmSync(join(profile, name), { force: true })
-  const executablePath = whole ? programs.CHROMIUM : programs.HEADLESS_SHELL
-  const options = { executablePath, headless: true, args: CHROMIUM_ARGS }
   const signals = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false }
   const context = await chromium.launchPersistentContext(profile, { ...options, ...signals })
   return {

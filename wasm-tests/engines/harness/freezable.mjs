@@ -4,12 +4,10 @@
 import { endings, tabOf } from "./driven.mjs"
 
 /** Like the `launch` of an engine's driver; its tabs have `freeze` and `thaw` besides. */
-export async function launchFreezable({ profile, programs, args }) {
+export async function launchFreezable(profile, options) {
   const { default: puppeteer } = await import("puppeteer-core")
-  const executablePath = programs.HEADLESS_SHELL
-  const options = { browser: "chrome", executablePath, headless: true, userDataDir: profile, args }
   const signals = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false }
-  const browser = await puppeteer.launch({ ...options, ...signals, defaultViewport: null })
+  const browser = await puppeteer.launch({ ...options, ...signals, browser: "chrome", userDataDir: profile, defaultViewport: null })
   // By force in both cases, so that a frozen tab cannot hold it up.
   const { kill } = endings("Chromium", browser, { pid: browser.process().pid, folder: profile })
   return { native: browser, open: async (url) => freezableTab(await browser.newPage(), url), close: kill, kill }
