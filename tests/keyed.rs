@@ -8,10 +8,14 @@ mod support;
 
 use alkstore::core::entropy::uniform;
 use alkstore::core::index::Section;
-use alkstore::core::queue::QueueOptions;
-use alkstore::core::queue::enqueue::EnqueueOptions;
-use alkstore::core::{Duration, Entropy, Timestamp};
-use alkstore::runtime::{Engine, KeyedStore, ManualClock, MemoryStore, Queue, StopToken, Store};
+use std::rc::Rc;
+
+use alkstore::core::queue::enqueue::{Enqueue, EnqueueOptions};
+use alkstore::core::queue::{QUEUE_STAMPS, QueueOptions};
+use alkstore::core::{Duration, Entropy, Name, Script, Timestamp};
+use alkstore::runtime::{
+    Engine, Keyed, KeyedStore, KeyedTransaction, ManualClock, MemoryStore, Queue, StopToken, Store,
+};
 
 use support::{Executor, START, Table, ms, now, plain, secs, turn};
 
@@ -119,6 +123,85 @@ fn a_transaction_of_nothing_lets_no_id_be_given_again() {
     let store = KeyedStore::new(table);
     now(store.transact(&clock, &mut [])).unwrap();
     assert!(Side::new(store, &clock).enqueue(2, &plain()) > last);
+}
+
+/// All that a store has to tell.
+async fn told<S: Store<Payload = u64>>(store: &Engine<S, Clock>) -> Vec<String> {
+    let queue = store.queue("q", QueueOptions::default()).unwrap();
+    let mut told = vec![format!("{:?}", queue.stats().await.unwrap())];
+    told.push(format!("{:?}", store.schedules().await.unwrap()));
+    told.push(format!("{:?}", store.try_lock("lock", "another", secs(1)).await.unwrap().is_some()));
+    let jobs = queue.list(None, 0, usize::MAX).await.unwrap();
+    told.extend(jobs.into_iter().map(|(job, payload)| format!("{job:?} {payload}")));
+    told
+}
+
+/// A storage with masses of jobs, and one of everything else.
+async fn full<S: Store<Payload = u64>>(store: S, clock: &Clock, jobs: i64) -> Engine<S, Clock> {
+    let options = |n| EnqueueOptions { delay: Some(ms(n * 1_000)), expires: Some(secs(9_000 + n)), ..plain() };
+    let mut enqueues: Vec<_> = (0..jobs)
+        .map(|n| {
+            Enqueue::new(Name::shared("queue", "q").unwrap(), Rc::new(QUEUE_STAMPS), options(n), n.unsigned_abs())
+                .unwrap()
+        })
+        .collect();
+    let mut scripts: Vec<&mut dyn Script<u64>> = enqueues.iter_mut().map(|each| each as _).collect();
+    store.transact(clock, &mut scripts).await.unwrap();
+    let store = Engine::new(store, clock.clone(), Some(1));
+    store.schedule("tick", "@every 10h", "q", 7, Default::default()).await.unwrap();
+    store.try_lock("lock", "owner", secs(3_600)).await.unwrap().unwrap();
+    store
+}
+
+#[test]
+fn when_the_clock_was_set_back_masses_of_jobs_move_in_more_than_one_transaction() {
+    let clock = ManualClock::new(Timestamp::from_millis(START));
+    let table = Table::default();
+    let memory = now(full(MemoryStore::new(), &clock, 5_000));
+    let keyed = now(full(KeyedStore::new(table.clone()), &clock, 5_000));
+    clock.set(Timestamp::from_millis(START - 7_200_000));
+    let commits = table.commits();
+    assert_eq!(now(told(&memory)), now(told(&keyed)));
+    let operations = 4;
+    assert_eq!(table.commits() - commits, 2 + operations, "one of 4,096 jobs, one of the others, then as always");
+}
+
+#[test]
+fn a_move_that_was_cut_off_is_gone_on_with_by_whoever_comes_next_though_the_clock_was_set_back_again() {
+    let (executor, clock) = (Executor::default(), ManualClock::new(Timestamp::from_millis(START)));
+    let (memory, table) = (now(full(MemoryStore::new(), &clock, 9_000)), Table::slow(1));
+    executor.clone().run_until(async {
+        let keyed = full(KeyedStore::new(table.clone()), &clock, 9_000).await;
+        clock.set(Timestamp::from_millis(START - 7_200_000));
+        told(&memory).await;
+        let commits = table.commits();
+        let cut_off = executor.spawn(async move { told(&keyed).await });
+        while table.commits() == commits {
+            turn().await;
+        }
+        cut_off.vanish();
+        let moved =
+            table.jobs().into_iter().filter(|job| job.run_at.as_millis() < START - 7_200_000 + job.id as i64 * 1_000);
+        assert_eq!(moved.count(), 4_096);
+        clock.set(Timestamp::from_millis(START - 18_000_000));
+        let another = Engine::new(KeyedStore::new(table.clone()), clock.clone(), Some(2));
+        assert_eq!(told(&memory).await, told(&another).await);
+    });
+}
+
+#[test]
+fn a_transaction_of_somebody_elses_moves_all_there_is() {
+    let clock = ManualClock::new(Timestamp::from_millis(START));
+    let table = Table::default();
+    let memory = now(full(MemoryStore::new(), &clock, 5_000));
+    let keyed = now(full(KeyedStore::new(table.clone()), &clock, 5_000));
+    clock.set(Timestamp::from_millis(START - 7_200_000));
+    let theirs = now(table.begin()).unwrap();
+    now(keyed.store().transact_in(&theirs, &clock, &mut [])).unwrap();
+    now(theirs.commit()).unwrap();
+    let commits = table.commits();
+    assert_eq!(now(told(&memory)), now(told(&keyed)));
+    assert_eq!(table.commits() - commits, 4);
 }
 
 fn clock_now(clock: &Clock) -> i64 {

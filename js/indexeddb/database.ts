@@ -1,7 +1,7 @@
 // The connection: to a database of our own, which is opened and opened again, or the app's, which is the app's.
 
 import { AlkstoreError } from "../errors.js"
-import { deadline, DEADLINE_TEXT } from "./deadline.js"
+import { Deadline, DEADLINE_TEXT } from "./deadline.js"
 import { nameOf, storageError } from "./errors.js"
 import { faultOf, upgrade } from "./layout.js"
 
@@ -80,7 +80,7 @@ export class OwnDatabase implements Database {
       const request = indexedDB.open(this.name, version)
       let given = false
       let blocked = ""
-      const cancel = deadline(() => {
+      const deadline = new Deadline(() => {
         given = true
         const text = `opening the database "${this.name}" took more than ${DEADLINE_TEXT}${blocked}`
         reject(new AlkstoreError("Storage", text))
@@ -90,13 +90,13 @@ export class OwnDatabase implements Database {
       }
       request.onupgradeneeded = () => upgrade(request.result, request.transaction as IDBTransaction)
       request.onsuccess = () => {
-        cancel()
+        deadline.cancel()
         if (given) request.result.close()
         else resolve(request.result)
       }
       request.onerror = (event) => {
         event.preventDefault()
-        cancel()
+        deadline.cancel()
         reject(request.error)
       }
     })

@@ -4,10 +4,13 @@ import { show } from "../arguments.js"
 import { Crossing } from "../crossing.js"
 import { AlkstoreError } from "../errors.js"
 import { ID_COLUMN, type JoinedTransaction, type Key, type Read, type Row } from "../keyed.js"
-import { deadline, DEADLINE_TEXT } from "./deadline.js"
+import { Deadline, DEADLINE_TEXT } from "./deadline.js"
 import { nameOf, storageError } from "./errors.js"
 import { INDEX, payloadKey } from "./layout.js"
 import { isInline } from "./placement.js"
+
+/** Every so many writes their answer is listened to. */
+const WRITES_HEARD = 64
 
 const NOT_STORED = "the payload cannot be stored by IndexedDB"
 
@@ -17,6 +20,7 @@ export abstract class RowTransaction extends Crossing {
   protected hasWritten = false
   /** The last request that writes: requests succeed in the order in which they were made. */
   protected written: IDBRequest | null = null
+  #writes = 0
   protected committing = false
   /** Whether the database has begun it, and not only queued it behind others. */
   protected isUnderWay = false
@@ -42,7 +46,7 @@ export abstract class RowTransaction extends Crossing {
       const requests = reads.map((read) => this.#request(read))
       const last = requests[requests.length - 1]
       const answer = (): void => {
-        this.isUnderWay = true
+        this.answered()
         done(requests.map(({ result }, at) => this.#noticed(reads[at] as Read, result)))
       }
       if (last === undefined) answer()
@@ -92,6 +96,8 @@ export abstract class RowTransaction extends Crossing {
     this.hasWritten = true
     try {
       this.written = request()
+      this.#writes += 1
+      if (this.#writes % WRITES_HEARD === 0) this.written.onsuccess = () => this.answered()
     } catch (cause) {
       const isCodec = nameOf(cause) === "DataCloneError"
       const codec = (): AlkstoreError => new AlkstoreError("Codec", `${NOT_STORED}: ${show(cause)}`, { cause })
@@ -136,6 +142,10 @@ export abstract class RowTransaction extends Crossing {
     })
   }
 
+  protected answered(): void {
+    this.isUnderWay = true
+  }
+
   protected refusal(cause: unknown): AlkstoreError {
     return storageError("reading failed", cause)
   }
@@ -149,19 +159,18 @@ export abstract class RowTransaction extends Crossing {
 }
 
 /**
- * A transaction of our own: durable when it completes, and aborted if it takes too long. `ended` is told whether the
- * connection may no longer be trusted.
+ * A transaction of our own: durable when it completes, and aborted if the database answers nothing for too long. `ended` is
+ * told whether the connection may no longer be trusted.
  */
 export class OwnTransaction extends RowTransaction {
   #completed: (() => void) | null = null
   #isComplete = false
   readonly #ended: (isLost: boolean) => void
-  readonly #cancel: () => void
+  readonly #deadline = new Deadline(() => this.#expire())
 
   constructor(store: IDBObjectStore, ended: (isLost: boolean) => void) {
     super(store)
     this.#ended = ended
-    this.#cancel = deadline(() => this.#expire())
     const { transaction } = store
     transaction.oncomplete = () => {
       this.#isComplete = true
@@ -198,15 +207,20 @@ export class OwnTransaction extends RowTransaction {
     abortQuietly(this.store.transaction)
   }
 
+  protected override answered(): void {
+    super.answered()
+    this.#deadline.renew()
+  }
+
   #end(isLost: boolean): void {
-    this.#cancel()
+    this.#deadline.cancel()
     this.#ended(isLost)
   }
 
   #expire(): void {
     const isAborted = abortQuietly(this.store.transaction)
     const unknown = isAborted ? "" : ": it was being committed, and whether it was is not known"
-    this.fail(new AlkstoreError("Storage", `the transaction took more than ${DEADLINE_TEXT}${unknown}`))
+    this.fail(new AlkstoreError("Storage", `the database did not answer for ${DEADLINE_TEXT}${unknown}`))
     this.#end(true)
   }
 }

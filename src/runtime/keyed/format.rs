@@ -88,14 +88,17 @@ impl<C: Columns> Writer<C> {
     }
 }
 
-/// The columns of the header.
-pub fn header<C: Columns>(Header { meta, crossed }: &Header) -> C {
-    Writer::new()
-        .number(meta.next_id.cast_signed())
-        .instant(meta.latest)
-        .span(Some(meta.moved_back))
-        .instant(Some(*crossed))
-        .0
+/// The columns of the header; the last two only while something is moving.
+pub fn header<C: Columns>(header: &Header) -> C {
+    let columns = Writer::new()
+        .number(header.meta.next_id.cast_signed())
+        .instant(header.meta.latest)
+        .span(Some(header.meta.moved_back))
+        .instant(Some(header.crossed));
+    if header.is_moving() {
+        return columns.span(Some(header.moving)).number(header.moved.cast_signed()).0;
+    }
+    columns.0
 }
 
 /// The columns of a lock.
@@ -266,7 +269,11 @@ impl<C: Columns> Reader<C> {
     /// [`Error::Storage`], as of every kind of row: it is damaged, or of a later format.
     pub fn header(mut self) -> Result<Header, Error> {
         let meta = Meta { next_id: self.natural(), latest: self.maybe_instant(), moved_back: self.span() };
-        let header = Header { meta, crossed: self.instant() };
+        let mut header = Header { meta, crossed: self.instant(), ..Header::default() };
+        if self.columns.column(self.next).number().is_some() {
+            (header.moving, header.moved) = (self.span(), self.natural());
+            self.damaged |= !header.is_moving();
+        }
         self.end(header)
     }
 

@@ -9,6 +9,7 @@ mod rows;
 mod scripts;
 
 use std::cell::Cell;
+use std::mem::replace;
 
 use super::host::Clock;
 use super::store::Store;
@@ -103,8 +104,7 @@ impl<K: Keyed> KeyedStore<K> {
         clock: &dyn Clock,
         scripts: &mut [&mut dyn Script<K::Payload>],
     ) -> Result<Vec<Topic>, Error> {
-        // Whether it commits will not be known here: what it leaves of a block would be lost each time.
-        scripts::run(transaction, &self.ids, 0, clock, scripts).await.map(|(topics, _)| topics)
+        scripts::run(transaction, &self.ids, false, clock, scripts).await.map(|(topics, _)| topics)
     }
 }
 
@@ -112,16 +112,24 @@ impl<K: Keyed> Store for KeyedStore<K> {
     type Payload = K::Payload;
 
     async fn transact(&self, clock: &dyn Clock, scripts: &mut [&mut dyn Script<K::Payload>]) -> Result<(), Error> {
-        let transaction = self.rows.begin().await?;
-        let (topics, header) = scripts::run(&transaction, &self.ids, ID_BLOCK, clock, scripts).await?;
-        // The commit takes longest, and whoever hears of it now gets into line behind it. If it fails they look in vain.
-        if !topics.is_empty() {
-            self.rows.announce(&topics);
+        let mut is_moving = false;
+        loop {
+            // What they ask for would be read in vain until all has moved.
+            let scripts = if is_moving { &mut [] } else { &mut *scripts };
+            let transaction = self.rows.begin().await?;
+            let (topics, header) = scripts::run(&transaction, &self.ids, true, clock, scripts).await?;
+            // The commit takes longest, and whoever hears of it now gets into line behind it. If it fails they look in vain.
+            if !topics.is_empty() {
+                self.rows.announce(&topics);
+            }
+            transaction.commit().await?;
+            self.ids.header.set(header);
+            topics.iter().for_each(|topic| self.wakes.wake(topic));
+            let was_moving = replace(&mut is_moving, header.is_moving());
+            if !was_moving && !is_moving {
+                return Ok(());
+            }
         }
-        transaction.commit().await?;
-        self.ids.header.set(header);
-        topics.iter().for_each(|topic| self.wakes.wake(topic));
-        Ok(())
     }
 
     fn wakes(&self) -> &Wakes {

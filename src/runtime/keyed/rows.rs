@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::core::clock::Meta;
 use crate::core::index::{Section, Sort};
-use crate::core::{Job, JobId, LockRow, Name, ScheduleRow, Timestamp};
+use crate::core::{Duration, Job, JobId, LockRow, Name, ScheduleRow, Timestamp};
 
 /// The row that every transaction reads first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,11 +15,23 @@ pub struct Header {
     /// [`crossed`](crate::core::index::crossed). Those of jobs that were ready when they were inserted may lie in that
     /// second.
     pub crossed: Timestamp,
+    /// The clock was set back by so much, and what was derived from it has not all moved back yet: first of all the next
+    /// transaction goes on with that. Zero if it has.
+    pub moving: Duration,
+    /// Jobs with smaller ids have moved. Locks and schedules go with the last job.
+    pub moved: JobId,
 }
 
 impl Default for Header {
     fn default() -> Self {
-        Self { meta: Meta::default(), crossed: Timestamp::from_millis(i64::MIN) }
+        Self { meta: Meta::default(), crossed: Timestamp::from_millis(i64::MIN), moving: Duration::ZERO, moved: 0 }
+    }
+}
+
+impl Header {
+    /// Whether something is to move.
+    pub fn is_moving(&self) -> bool {
+        self.moving.is_positive()
     }
 }
 

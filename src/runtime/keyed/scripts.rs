@@ -7,7 +7,7 @@ use super::answer::{Answers, opening_reads};
 use super::check::check;
 use super::foreseen::{Foreseen, is_by_id};
 use super::rows::{Header, Read, Row, Write};
-use super::{Ids, KeyedTransaction};
+use super::{ID_BLOCK, Ids, KeyedTransaction};
 use crate::core::index::crossed;
 use crate::core::{Change, Duration, Error, Job, JobId, Place, Scope, Script, Step, Timestamp, Topic, View};
 use crate::runtime::host::Clock;
@@ -16,18 +16,23 @@ use crate::runtime::host::Clock;
 /// find what becomes due while it waits for others; one that waits for longer asks again.
 const HORIZON: Duration = Duration::from_secs(1);
 
-/// How many rows are moved at a time when the clock was set back.
+/// How many rows are moved at a time when the clock was set back, and how often in one transaction: a second's work, so
+/// that others get their turn, and a page that is closed meanwhile has not moved all of them in vain.
 const MOVE_CHUNK: usize = 256;
+const MOVE_CHUNKS_MAX: usize = 16;
 
 /// How far ahead of the rows that are inserted [`Header::crossed`] is set, so that most enqueues write no header.
 pub(super) const CROSSED_AHEAD: Duration = Duration::from_secs(1);
 
-/// Runs the scripts one after another; who is to look again once the transaction has committed, and the header then. Of new
-/// ids a block is taken.
+/// Runs the scripts one after another; who is to look again once the transaction has committed, and the header then. If that
+/// is still [`moving`](Header::moving) none of them has run: as many jobs have moved as one transaction may.
+///
+/// One that is not the store's `own` moves all that there are. Nor does it take a block of ids, for whether it commits will
+/// not be known here: what it leaves of one would be lost each time.
 pub(super) async fn run<T: KeyedTransaction>(
     transaction: &T,
     ids: &Ids,
-    block: u64,
+    is_own: bool,
     clock: &dyn Clock,
     scripts: &mut [&mut dyn Script<T::Payload>],
 ) -> Result<(Vec<Topic>, Header), Error> {
@@ -60,11 +65,14 @@ pub(super) async fn run<T: KeyedTransaction>(
     running.header.meta.next_id = first_id;
     ids.floor.set(first_id);
     let mut asked = Some(answers).filter(|_| is_asked && now <= horizon);
-    if let Some(step) = running.header.meta.observe(now) {
-        running.move_back(step).await?;
+    let mut chunks = if is_own { MOVE_CHUNKS_MAX } else { usize::MAX };
+    while running.is_moving() && chunks > 0 {
+        chunks = chunks.saturating_sub(1);
+        running.move_back().await?;
         running.foreseen.forget();
         asked = None;
     }
+    let scripts = if running.header.is_moving() { &mut [] } else { scripts };
     // The transaction of which nothing is left has failed.
     let mut left = scripts.len();
     for (script, question) in scripts.iter_mut().zip(&mut questions) {
@@ -81,6 +89,7 @@ pub(super) async fn run<T: KeyedTransaction>(
     }
     let next = running.header.meta.next_id;
     let is_taken = next > first_id.max(stored.meta.next_id);
+    let block = if is_own { ID_BLOCK } else { 0 };
     running.header.meta.next_id = if is_taken { next.saturating_add(block) } else { stored.meta.next_id };
     if running.header != stored {
         transaction.write(Write::Header(running.header));
@@ -201,20 +210,34 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
         }
     }
 
-    /// Moves every derived deadline of the storage back by `step`.
-    async fn move_back(&mut self, step: Duration) -> Result<(), Error> {
-        self.header.crossed = self.now.plus(CROSSED_AHEAD);
-        let mut from = 0;
-        loop {
-            let rows = self.read(vec![Read::Jobs(from, JobId::MAX, MOVE_CHUNK)]).await?.jobs();
-            let Some(last) = rows.last() else { break };
-            from = last.job.id.saturating_add(1);
-            for mut row in rows {
-                Rc::make_mut(&mut row.job).move_back(step);
-                self.update(row.job);
-            }
+    /// Whether something is to move: the clock was set back since the latest transaction, or before and not all has moved
+    /// since.
+    fn is_moving(&mut self) -> bool {
+        if !self.header.is_moving()
+            && let Some(step) = self.header.meta.observe(self.now)
+        {
+            self.header.crossed = self.now.plus(CROSSED_AHEAD);
+            (self.header.moving, self.header.moved) = (step, 0);
         }
-        let mut answers = self.read(vec![Read::Locks, Read::Schedules]).await?;
+        self.header.is_moving()
+    }
+
+    /// Moves what was derived from the clock back: the next jobs and, if they are the last, locks and schedules.
+    async fn move_back(&mut self) -> Result<(), Error> {
+        let step = self.header.moving;
+        let mut answers = self.read(vec![Read::Jobs(self.header.moved, JobId::MAX, MOVE_CHUNK)]).await?;
+        let rows = answers.jobs();
+        let is_last = rows.len() < MOVE_CHUNK;
+        for mut row in rows {
+            self.header.moved = row.job.id.saturating_add(1);
+            Rc::make_mut(&mut row.job).move_back(step);
+            self.update(row.job);
+        }
+        if !is_last {
+            return Ok(());
+        }
+        self.header.moving = Duration::ZERO;
+        answers = self.read(vec![Read::Locks, Read::Schedules]).await?;
         for (name, mut lock) in answers.locks() {
             lock.move_back(step);
             self.transaction.write(Write::PutLock(name, lock));

@@ -239,10 +239,12 @@ fn change(job: &mut Job, line: &Line) {
 }
 
 fn change_header(header: &mut Header, line: &Line) {
-    match line.which(2, 4) {
+    match line.which(2, 6) {
         0 => header.meta.next_id = line.id(3).min(MILLIS_MAX as u64),
         1 => header.meta.latest = line.maybe(3).map(instant),
         2 => header.meta.moved_back = Duration::from_millis(line.number(3)),
+        3 => header.moving = Duration::from_millis(line.number(3)),
+        4 => header.moved = line.id(3),
         _ => header.crossed = instant(line.number(3)),
     }
 }

@@ -11,7 +11,10 @@ use super::columns::{Cell, Cells};
 /// What each column of a row may hold: `n` a number, `i` one that is not negative, `p` one above zero, `b` 0 or 1,
 /// `t` text, `s` the name of a state; in capitals it may be null.
 const KINDS: [(&str, &str); 4] =
-    [("header", "niNnn"), ("lock", "nttn"), ("schedule", "nttptNNNn"), ("job", "nitsnnbnnnnNTNNinNTNN")];
+    [("header", "niNnnpi"), ("lock", "nttn"), ("schedule", "nttptNNNn"), ("job", "nitsnnbnnnnNTNNinNTNN")];
+
+/// How many columns a header has at the least.
+const HEADER_LEAST: usize = 5;
 
 pub fn check(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
@@ -19,6 +22,9 @@ pub fn check(bytes: &[u8]) {
     let kind = lines.next().unwrap_or_default();
     let Some((kind, columns)) = KINDS.into_iter().find(|(name, _)| *name == kind) else { return };
     let cells = Cells::read(lines);
+    // A header ends before its last two columns if nothing is moving.
+    let is_short = kind == "header" && !matches!(cells.0.get(HEADER_LEAST), Some(Cell::Number(_)));
+    let columns = if is_short { &columns[..HEADER_LEAST] } else { columns };
     let again = match kind {
         "header" => Reader::new(cells.clone()).header().map(|row| format::header(&row)),
         "lock" => Reader::new(cells.clone()).lock().map(|(name, row)| format::lock(&name, &row)),

@@ -193,3 +193,18 @@ test("a clock that is set back takes all derived deadlines along", async () => {
   await clock.advance(start + 10 * MINUTE - now)
   expect(await store.tryLock("sync", "tab-c", "1m")).not.toBe(null)
 })
+
+test("deadlines that another context has half moved back move on, at any call", async () => {
+  const { store, mail, chores } = await load((rows) => {
+    must(rows.find(({ key }) => String(key) === "m")).value.v.push(HOUR, 7)
+    return rows
+  })
+  await chores.stats()
+  const jobs = new Map((await mail.list()).map((job) => [job.id, job]))
+  expect(jobs.size).toBe(answers.mail.jobs.length)
+  for (const { id, runAt, payload } of answers.mail.jobs) {
+    expect(jobs.get(id)).toMatchObject({ runAt: id < 7 || id === 10 ? runAt : runAt - HOUR, payload })
+  }
+  const boundaries = (await store.schedules()).map(({ nextFireAt }) => nextFireAt)
+  expect(boundaries).toEqual([start + 15 * MINUTE - HOUR, start])
+})

@@ -246,13 +246,56 @@ describe("a deadline", () => {
     expect(await Promise.race([reading, "waiting"])).toBe("waiting")
     await vi.advanceTimersByTimeAsync(1)
     for (const outcome of [await reading, await committing]) {
-      expect(outcome).toMatchObject({ code: "Storage", message: "the transaction took more than 30 s" })
+      expect(outcome).toMatchObject({ code: "Storage", message: "the database did not answer for 30 s" })
     }
     await end()
     expect(await contents(name)).toEqual([])
     await write(driver, (next) => insert(next, 2, "b"))
     expect(await contents(name)).toHaveLength(1)
     expect(vi.getTimerCount(), "no timer stays").toBe(0)
+  })
+
+  test("begins anew with every answer, to reads and to masses of writes", async () => {
+    const driver = (await underFakeTimers())(freshName())
+    await driver.connect()
+    onTestFinished(() => driver.close())
+    const { name } = driver.database
+    const end = hold((await connect(name)).transaction("alkstore", "readwrite"))
+    const add = vi.spyOn(IDBObjectStore.prototype, "add")
+    onTestFinished(() => add.mockRestore())
+    const tx = await driver.begin()
+    for (let id = 1; id <= 200; id++) insert(tx, id, "a")
+    const requests = add.mock.results.map(({ value }) => value as IDBRequest)
+    await vi.advanceTimersByTimeAsync(25_000)
+    const release = hold(requests[0]!.transaction!)
+    await end()
+    while (requests.some(({ readyState }) => readyState === "pending")) await new Promise(setImmediate)
+    await vi.advanceTimersByTimeAsync(25_000)
+    expect(await tx.read([["count", ["q"], ["q", []]]])).toEqual([200])
+    await vi.advanceTimersByTimeAsync(25_000)
+    const committing = tx.commit()
+    await release()
+    await committing
+    expect(await contents(name)).toHaveLength(200)
+  })
+
+  test("that began anew is one all the same", async () => {
+    const driver = (await underFakeTimers())(freshName())
+    await driver.connect()
+    onTestFinished(() => driver.close())
+    const get = vi.spyOn(IDBObjectStore.prototype, "get")
+    onTestFinished(() => get.mockRestore())
+    const tx = await driver.begin()
+    await tx.read([["get", 1]])
+    const store = (get.mock.results[0]!.value as IDBRequest).source as IDBObjectStore
+    const again = (): void => {
+      store.get(0).onsuccess = again
+    }
+    again()
+    insert(tx, 1, "a")
+    await vi.advanceTimersByTimeAsync(40_000)
+    await expect(tx.commit()).rejects.toMatchObject({ message: "the database did not answer for 30 s" })
+    expect(await contents(driver.database.name)).toEqual([])
   })
 
   test("is not used up by one timer that fires late", async () => {
