@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use alkstore::core::queue::enqueue::{Enqueue, EnqueueOptions};
 use alkstore::core::queue::{QUEUE_STAMPS, QueueOptions};
-use alkstore::core::{Duration, Entropy, Name, Script, Timestamp};
+use alkstore::core::{Duration, Entropy, Error, Name, Script, Timestamp};
 use alkstore::runtime::{
     Engine, Keyed, KeyedStore, KeyedTransaction, ManualClock, MemoryStore, Queue, StopToken, Store,
 };
@@ -425,6 +425,50 @@ fn a_leader_that_is_dropped_holds_nobody_up() {
         };
         assert!(outcome.is_ok());
         assert_eq!(queue.stats().await.unwrap().pending, 1, "of the one that vanished nothing was committed");
+    });
+}
+
+#[test]
+fn a_wait_that_is_stopped_or_closed_while_it_looks_ends_with_false_though_a_job_is_ready() {
+    let (clock, table, executor) = (ManualClock::default(), Table::slow(3), Executor::default());
+    let store = Engine::new(KeyedStore::new(table), clock, None);
+    let queue = store.queue("q", QueueOptions::default()).unwrap();
+    executor.run_until(async {
+        queue.enqueue(1_u64, &plain()).await.unwrap();
+        for is_closed in [false, true] {
+            let (queue, stop) = (queue.clone(), StopToken::new());
+            let waiting = executor.spawn({
+                let stop = stop.clone();
+                async move { queue.wait(&stop).await }
+            });
+            turn().await;
+            if is_closed {
+                store.close().await;
+            } else {
+                stop.set();
+            }
+            while !waiting.is_done() {
+                turn().await;
+            }
+            assert!(matches!(waiting.take(), Some(Ok(false))), "closed: {is_closed}");
+        }
+    });
+}
+
+#[test]
+fn no_delivery_begins_once_the_store_is_closed() {
+    let (clock, table, executor) = (ManualClock::default(), Table::slow(3), Executor::default());
+    let store = Engine::new(KeyedStore::new(table), clock, None);
+    let outbox = store.outbox("orders").unwrap();
+    executor.run_until(async {
+        outbox.enqueue(1_u64, &plain()).await.unwrap();
+        let running = executor.spawn(async move { outbox.run_once("w", async |_| panic!("it was delivered")).await });
+        turn().await;
+        store.close().await;
+        while !running.is_done() {
+            turn().await;
+        }
+        assert!(matches!(running.take(), Some(Err(Error::Closed))));
     });
 }
 

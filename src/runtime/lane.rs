@@ -196,7 +196,8 @@ impl<P: Clone> Lane<P> {
     }
 
     pub(super) fn page(&self, state: Option<State>, after: JobId, limit: usize, view: &mut View<P>) {
-        let Some(first) = after.checked_add(1) else { return };
+        // Ids are sorted as signed numbers, and none is larger.
+        let Some(first) = after.checked_add(1).filter(|first| i64::try_from(*first).is_ok()) else { return };
         let index = if state == Some(State::Dead) { &self.index.dead } else { &self.index.all };
         for (_, slot) in index.from(by_id(first)) {
             if view.jobs.len() >= limit {

@@ -46,7 +46,7 @@ impl<S: Store, H: Host> Queue<S, H> {
     ///
     /// # Errors
     /// [`Error::InvalidName`] if `worker` is blank; [`Error::Closed`] if the store was closed while
-    /// the delivery ran (the job stays claimed until its lease ends).
+    /// it claimed or delivered (the job stays claimed until its lease ends).
     pub async fn run_once(
         &self,
         worker: &str,
@@ -56,6 +56,8 @@ impl<S: Store, H: Host> Queue<S, H> {
         self.engine.run_shared(Rc::clone(&claims) as _).await?;
         let claimed = claims.borrow_mut().claimed.pop();
         let Some(claimed) = claimed else { return Ok(false) };
+        // It could not settle what it delivers.
+        self.engine.check_open()?;
         let claim = claimed.job.claim();
         // A lost race is not an error: whoever holds the job now settles it.
         let settles: Rc<RefCell<dyn Script<S::Payload>>> = match delivery(claimed).await {

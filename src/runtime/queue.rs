@@ -239,7 +239,11 @@ impl<S: Store, H: Host> Queue<S, H> {
             self.engine.run_even_closed(Rc::clone(&next) as _).await?;
             let NextClaim { deadline, now, .. } = *next.borrow();
             let nap = match deadline.wait(now) {
-                Some(Duration::ZERO) => return Ok(true),
+                // Unless it was stopped, or the store closed, while it looked.
+                Some(Duration::ZERO) => {
+                    is_told = true;
+                    continue;
+                }
                 Some(wait) => wait.min(WALL_SLEEP_MAX),
                 None => wakes.idle_sleep_max(),
             };
