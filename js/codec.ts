@@ -75,8 +75,8 @@ function findCulprit(payload: unknown, copy: Copy, cause: unknown): string | nul
       const inside = partsOf(path, part)
       if (inside.length === 0) copy(part)
       for (const child of inside.reverse()) todo.push(child)
-    } catch {
-      return `${path} is ${kindOf(part)}`
+    } catch (thrown) {
+      return `${path} is ${kindOf(part)}${ArrayBuffer.isView(part) ? ` (${show(thrown)})` : ""}`
     }
   }
   // Nothing in it is at fault by itself.
@@ -147,7 +147,9 @@ function kindOf(part: unknown): string {
   if (typeof part !== "object") return `a ${typeof part}`
   try {
     const kind = Object.prototype.toString.call(part).slice("[object ".length, -1)
-    return kind === "Object" ? "an object that cannot be read" : `${/^[AEIOU]/.test(kind) ? "an" : "a"} ${kind}`
+    // One alone that has nothing in it.
+    if (kind === "Array") return "a Proxy"
+    return kind === "Object" ? "an object that cannot be read" : `${/^[AEIO]/.test(kind) ? "an" : "a"} ${kind}`
   } catch {
     return "an object that cannot be read"
   }

@@ -63,11 +63,14 @@ async function compileResponse(response: Response, address = response.url): Prom
   return compileBytes(bytes, from)
 }
 
-async function compileBytes(bytes: ArrayBuffer | ArrayBufferView, from: string): Promise<WebAssembly.Module> {
-  const head = ArrayBuffer.isView(bytes)
-    ? new Uint8Array(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 16))
-    : new Uint8Array(bytes, 0, Math.min(bytes.byteLength, 16))
-  if (!MAGIC.every((byte, at) => head[at] === byte)) throw unavailable(notWasm(head, from))
+async function compileBytes(given: ArrayBuffer | ArrayBufferView, from: string): Promise<WebAssembly.Module> {
+  let bytes: Uint8Array
+  try {
+    bytes = ArrayBuffer.isView(given) ? new Uint8Array(given.buffer, given.byteOffset, given.byteLength) : new Uint8Array(given)
+  } catch (cause) {
+    throw unavailable(`${from} cannot be read: ${text(cause)}`, cause)
+  }
+  if (!MAGIC.every((byte, at) => bytes[at] === byte)) throw unavailable(notWasm(bytes.subarray(0, 16), from))
   return refusedBy(WebAssembly.compile(bytes as BufferSource), from)
 }
 

@@ -3,6 +3,7 @@
 import { invalid, show } from "./arguments.js"
 import { AlkstoreError } from "./errors.js"
 import { Claimed, readJob } from "./jobs.js"
+import type { Engine } from "./load.js"
 import type { Clock, ErrorCode } from "./types.js"
 
 /** Called by the engine only; see src/wasm/host.rs. */
@@ -18,7 +19,8 @@ export interface Host {
   job: typeof readJob
 }
 
-export function createHost(clock: Clock | null): Host {
+/** `ends` is called when the engine ends. */
+export function createHost(clock: Clock | null, ends: Engine["pending"]): Host {
   let memory: WebAssembly.Memory
   // Of a memory that has grown since nothing is left.
   let numbers = new Float64Array(0)
@@ -28,8 +30,8 @@ export function createHost(clock: Clock | null): Host {
   }
   return {
     custom: clock !== null,
-    now: () => (clock === null ? Number.NaN : read(clock)),
-    sleep: (ms) => sleep(clock, ms),
+    now: () => read(clock ?? Date),
+    sleep: (ms) => sleep(clock, ms, ends),
     random,
     error,
     remember: (given) => void (memory = given),
@@ -52,26 +54,29 @@ export function clockArgument(clock: unknown): Clock {
   return given
 }
 
-function read(clock: Clock): number {
+// `Date` is a test's own now and then.
+function read(clock: Pick<Clock, "now">): number {
+  const name = clock === Date ? "Date.now()" : "clock.now()"
   let now: unknown
   try {
     now = clock.now()
   } catch (cause) {
-    throw new AlkstoreError("InvalidArgument", `clock.now() must not throw, threw ${show(cause)}`, { cause })
+    throw new AlkstoreError("InvalidArgument", `${name} must not throw, threw ${show(cause)}`, { cause })
   }
-  if (typeof now !== "number" || !Number.isFinite(now)) throw invalid("clock.now()", now, "a finite number")
+  if (typeof now !== "number" || !Number.isFinite(now)) throw invalid(name, now, "a finite number")
   return now
 }
 
-function sleep(clock: Clock | null, ms: number): { done: Promise<void>; cancel(): void } {
+function sleep(clock: Clock | null, ms: number, ends: Engine["pending"]): { done: Promise<void>; cancel(): void } {
   const stop = new AbortController()
   // A sleep that throws or rejects must not make a loop spin: real time it is, then.
   const instead = (): Promise<void> => realSleep(ms, stop.signal)
   const asked = async (): Promise<void> => clock?.sleep(ms, stop.signal)
-  let isOver = false
-  const done = asked().catch(instead).then(() => void (isOver = true))
+  const cancel = (): void => stop.abort()
+  ends.add(cancel)
+  const done = asked().catch(instead).then(() => void ends.delete(cancel))
   // Whoever slept lets go of the sleep when it is over too, and an abort makes an error with a stack.
-  return { done, cancel: () => void (isOver || stop.abort()) }
+  return { done, cancel: () => void (ends.delete(cancel) && cancel()) }
 }
 
 function realSleep(ms: number, signal: AbortSignal): Promise<void> {
@@ -89,12 +94,15 @@ function realSleep(ms: number, signal: AbortSignal): Promise<void> {
 // 53 bits. Not Math.random alone: tests like to pin that, and runners are told apart by these bits.
 let calls = 0
 function random(): number {
-  const [high = 0, low = 0] = globalThis.crypto?.getRandomValues(new Uint32Array(2)) ?? [
-    Math.random() * 2 ** 32,
-    Math.random() * 2 ** 32 + calls
-  ]
+  const bits = new Uint32Array([Math.random() * 2 ** 32, Math.random() * 2 ** 32 + calls])
   calls += 1
-  return (high >>> 11) * 2 ** 32 + (low >>> 0)
+  try {
+    globalThis.crypto.getRandomValues(bits)
+  } catch {
+    // There is none, or a test's own.
+  }
+  const [high = 0, low = 0] = bits
+  return (high >>> 11) * 2 ** 32 + low
 }
 
 function error(code: string, message: string, cause: unknown): AlkstoreError {

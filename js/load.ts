@@ -13,12 +13,14 @@ export interface Engine {
   readonly glue: Glue
   /** The first panic's message, once there was one. */
   dead: string | null
-  /** Rejecters of promises that the engine still owes: called with `Panicked` when it ends. */
+  /** Called with `Panicked` when it ends: what rejects the promises that it still owes, and what stops its timers. */
   readonly pending: Set<(error: AlkstoreError) => void>
 }
 
 // Jest's and Sinon's fake timers replace queueMicrotask, on which the engine polls its futures.
 const settled = Promise.resolve()
+
+const NOT_OURS = "the wasm is not the engine of this package, or of another version of it"
 
 let source: (() => InitInput) | null = null
 let compiled: Promise<WebAssembly.Module> | null = null
@@ -34,7 +36,19 @@ export function setSource(load: () => InitInput): void {
  * is fine and changes nothing; after a failure the next call starts afresh.
  */
 export async function init(input?: InitInput): Promise<void> {
-  await (input === undefined ? engine() : engine(() => input))
+  if (input === undefined) return void (await engine())
+  // It is looked at only if nobody else has begun, and a rejection of it handled all the same.
+  const given = async (): Promise<unknown> => input
+  given().catch(() => undefined)
+  for (;;) {
+    const joined = current
+    try {
+      return void (await engine(() => input))
+    } catch (error) {
+      // Of another source that failed nothing is to be told to whoever has brought one.
+      if (joined === null) throw error
+    }
+  }
 }
 
 /** The live instance: the same for all callers until it panics. Rejects with `Unavailable`. */
@@ -111,6 +125,7 @@ function instantiate(module: WebAssembly.Module): Engine {
     retire(engine, panic ?? String(error))
     return panicked(engine.dead as string, error)
   }
+  const timers = new Set<unknown>()
   const glue = createGlue({
     TextDecoder: globalThis.TextDecoder ?? FallbackDecoder,
     TextEncoder: globalThis.TextEncoder ?? FallbackEncoder,
@@ -123,19 +138,30 @@ function instantiate(module: WebAssembly.Module): Engine {
         }
       })
     },
+    setTimeout: (task, ms) => {
+      const timer = setTimeout(() => {
+        timers.delete(timer)
+        task()
+      }, ms)
+      timers.add(timer)
+      return timer
+    },
+    clearTimeout: (timer) => {
+      timers.delete(timer)
+      clearTimeout(timer as number)
+    },
     alkstorePanicked: (message) => void (panic ??= message),
     onTrap: end,
     Refusal: AlkstoreError
   })
-  const engine: Engine = { glue, dead: null, pending: new Set() }
+  // What an ended engine sleeps for must not keep a process alive.
+  const stop = (): void => timers.forEach((timer) => clearTimeout(timer as number))
+  const engine: Engine = { glue, dead: null, pending: new Set([stop]) }
   try {
     glue.__start(module)
   } catch (cause) {
-    throw new AlkstoreError(
-      "Unavailable",
-      `the wasm is not the engine of this package, or of another version of it: ${String(cause)}`,
-      { cause }
-    )
+    const fault = cause instanceof RangeError ? "there is no memory for the engine" : NOT_OURS
+    throw new AlkstoreError("Unavailable", `${fault}: ${String(cause)}`, { cause })
   }
   return engine
 }

@@ -44,12 +44,12 @@ const OPEN_KINDS = {
  */
 export async function open(given?: OpenOptions | null): Promise<Store> {
   const read = options("options", given, OPEN_KINDS)
-  const host = createHost((read.clock as Clock | undefined) ?? null)
   const seed = (read.seed as number | undefined) ?? Number.NaN
   const storage = ((read.storage ?? Adapter.holdOf(memory())) as () => Hold)()
   try {
     const engine = await loadEngine()
     const inner = await storage.attach(engine)
+    const host = createHost((read.clock as Clock | undefined) ?? null, engine.pending)
     return new StoreImpl(new Live(engine, new engine.glue.Store(inner, host, seed), storage))
   } catch (error) {
     storage.release()

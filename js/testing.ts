@@ -43,8 +43,8 @@ export class ManualClock implements Clock {
     return new Promise((resolve) => {
       const wake = (): void => {
         this.#sleepers.delete(sleeper)
-        signal?.removeEventListener("abort", wake)
         resolve()
+        signal?.removeEventListener("abort", wake)
       }
       const sleeper: Sleeper = { due: this.#elapsed + ms, wake }
       signal?.addEventListener("abort", wake)
@@ -60,7 +60,7 @@ export class ManualClock implements Clock {
     const ms = duration("by", by)
     if (ms < 0) throw invalid("by", by, "zero or more")
     const advance = this.#advancing.then(() => this.#advance(Math.trunc(ms)))
-    this.#advancing = advance
+    this.#advancing = advance.catch(() => undefined)
     return advance
   }
 
@@ -108,8 +108,11 @@ export class ManualClock implements Clock {
 // The runtime's own, as they were before any fake timers: a turn of the event loop must stay one.
 const { setImmediate: immediate, MessageChannel: Channel, setTimeout: timeout } = globalThis
 
+// Unless they were there already: those of Vitest, Jest and Sinon have their clock with them. Nobody fakes channels.
+const isReal = typeof immediate === "function" && !("clock" in immediate || "_isMockFunction" in immediate)
+
 function macrotask(): Promise<void> {
-  if (typeof immediate === "function") return new Promise((resolve) => void immediate(resolve))
+  if (isReal) return new Promise((resolve) => void immediate(resolve))
   if (typeof Channel !== "function") return new Promise((resolve) => void timeout(resolve, 0))
   return new Promise((resolve) => {
     const { port1, port2 } = new Channel()

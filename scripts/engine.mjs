@@ -166,7 +166,7 @@ function assertNoLocalPaths(file) {
 async function assertStarts(file, wasm) {
   const { createGlue } = await import(`${pathToFileURL(file)}?${performance.now()}`)
   const onTrap = (error) => error
-  createGlue({ TextDecoder, TextEncoder, queueMicrotask, alkstorePanicked: () => {}, onTrap, Refusal: Error }).__start(wasm)
+  createGlue({ TextDecoder, TextEncoder, queueMicrotask, setTimeout, clearTimeout, alkstorePanicked: () => {}, onTrap, Refusal: Error }).__start(wasm)
 }
 
 function made(folder) {

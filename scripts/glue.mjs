@@ -82,7 +82,7 @@ export async function glueFactory(glue, wasm, names, places) {
     target: "es2021"
   })
   return `// Generated from wasm-bindgen's glue; see scripts/glue.mjs.
-export function createGlue({ TextDecoder, TextEncoder, queueMicrotask, alkstorePanicked, onTrap, Refusal }) {
+export function createGlue({ TextDecoder, TextEncoder, queueMicrotask, setTimeout, clearTimeout, alkstorePanicked, onTrap, Refusal }) {
 ${exportsReturned(outputFiles[0].text)}
 }
 `
@@ -145,6 +145,8 @@ export interface GlueHost {
     encodeInto(text: string, into: Uint8Array<ArrayBuffer>): { read: number; written: number }
   }
   queueMicrotask(task: () => void): void
+  setTimeout(task: () => void, ms: number): unknown
+  clearTimeout(timer: unknown): void
   /** Called by the engine's panic hook, just before the trap. */
   alkstorePanicked(message: string): void
   /** Called with whatever is thrown out of wasm; returns what the caller, if there is one, gets to see instead. */

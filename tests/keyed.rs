@@ -8,7 +8,10 @@ mod support;
 
 use alkstore::core::entropy::uniform;
 use alkstore::core::index::Section;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
+use std::task::Poll;
 
 use alkstore::core::queue::enqueue::{Enqueue, EnqueueOptions};
 use alkstore::core::queue::{QUEUE_STAMPS, QueueOptions};
@@ -164,6 +167,62 @@ fn when_the_clock_was_set_back_masses_of_jobs_move_in_more_than_one_transaction(
     assert_eq!(now(told(&memory)), now(told(&keyed)));
     let operations = 4;
     assert_eq!(table.commits() - commits, 2 + operations, "one of 4,096 jobs, one of the others, then as always");
+}
+
+#[test]
+fn what_is_asked_for_by_id_is_asked_for_by_id_though_others_move_first() {
+    async fn asked<S: Store<Payload = u64>>(store: S) -> Vec<usize> {
+        let clock = ManualClock::new(Timestamp::from_millis(START));
+        let store = full(store, &clock, 20).await;
+        let queue = store.queue("other", QueueOptions::default()).unwrap();
+        let mut ids = Vec::new();
+        for payload in 0..6 {
+            ids.push(queue.enqueue(payload, &plain()).await.unwrap());
+        }
+        for claimed in queue.claim_batch("w", 4).await.unwrap() {
+            queue.fail(claimed.job.claim(), None).await.unwrap();
+        }
+        queue.claim_batch("w", 2).await.unwrap();
+        let back = |hours: i64| clock.set(Timestamp::from_millis(START - hours * 3_600_000));
+        back(1);
+        let mut counts = vec![queue.purge(Some(&ids[..1])).await.unwrap()];
+        back(2);
+        counts.push(queue.redrive(Some(&ids[1..2])).await.unwrap());
+        back(3);
+        counts.push(queue.ack_batch(&ids[4..]).await.unwrap());
+        back(4);
+        counts.push(queue.purge(Some(&[])).await.unwrap());
+        counts
+    }
+    assert_eq!(now(asked(MemoryStore::new())), [1, 1, 2, 0]);
+    assert_eq!(now(asked(KeyedStore::new(Table::default()).moving_at_most(4))), [1, 1, 2, 0]);
+}
+
+#[test]
+fn in_a_transaction_that_is_committed_halfway_nothing_moves_twice() {
+    let (executor, clock) = (Executor::default(), ManualClock::new(Timestamp::from_millis(START)));
+    let memory = now(full(MemoryStore::new(), &clock, 600));
+    let table = Table::slow(1);
+    executor.clone().run_until(async {
+        let keyed = full(KeyedStore::new(table.clone()), &clock, 600).await;
+        clock.set(Timestamp::from_millis(START - 7_200_000));
+        let expected = told(&memory).await;
+        for turns in 2..20 {
+            let theirs = table.begin().await.unwrap();
+            {
+                let mut scripts: [&mut dyn Script<u64>; 0] = [];
+                let mut run = pin!(keyed.store().transact_in(&theirs, &clock, &mut scripts));
+                for _ in 0..turns {
+                    if poll_fn(|context| Poll::Ready(run.as_mut().poll(context))).await.is_ready() {
+                        break;
+                    }
+                    turn().await;
+                }
+            }
+            theirs.commit().await.unwrap();
+        }
+        assert_eq!(told(&keyed).await, expected);
+    });
 }
 
 #[test]

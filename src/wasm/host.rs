@@ -24,7 +24,7 @@ extern "C" {
     #[wasm_bindgen(method, getter)]
     fn custom(this: &HostObject) -> bool;
 
-    /// The user's clock, checked.
+    /// The time, checked: of the user's clock, or of `Date`, looked up at each call.
     #[wasm_bindgen(method, catch)]
     fn now(this: &HostObject) -> Result<f64, JsValue>;
 
@@ -74,7 +74,7 @@ pub struct JsHost(Rc<(HostObject, Clocks)>);
 
 #[derive(Clone, Copy, Debug)]
 enum Clocks {
-    /// `Date.now` and `setTimeout`, looked up at each call.
+    /// `Date` and `setTimeout`.
     Global,
     /// The user's.
     Own,
@@ -102,10 +102,7 @@ pub fn millis(ms: f64) -> i64 {
 
 impl Clock for JsHost {
     fn now(&self) -> Result<Timestamp, Error> {
-        let now = match self.0.1 {
-            Clocks::Global => js_sys::Date::now(),
-            Clocks::Own => HostObject::now(self).map_err(super::convert::clock_error)?,
-        };
+        let now = HostObject::now(self).map_err(super::convert::clock_error)?;
         Ok(Timestamp::from_millis(millis(now)))
     }
 }

@@ -168,11 +168,17 @@ impl Transaction {
         for row in rows.iter() {
             let (columns, payload) = unpack(&self.handle, &row);
             match &mut answer {
-                Answer::Locks(locks) => locks.push(columns.lock()?),
+                Answer::Locks(locks) => match columns.lock() {
+                    Err(_) if *read == Read::Locks => {}
+                    lock => locks.push(lock?),
+                },
                 Answer::Schedules(schedules) => {
                     schedules.push(columns.schedule(payload.unwrap_or(JsValue::UNDEFINED))?);
                 }
-                Answer::Jobs(jobs) => jobs.push(Row { job: columns.job()?, payload }),
+                Answer::Jobs(jobs) => match columns.job() {
+                    Err(_) if matches!(read, Read::Jobs(..)) => {}
+                    job => jobs.push(Row { job: job?, payload }),
+                },
                 _ => {}
             }
         }

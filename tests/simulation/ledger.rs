@@ -172,6 +172,8 @@ impl Ledger {
                 life.waiting.retain(|(waiting, _)| *waiting != id);
                 Ok(())
             }
+            // Claimed for a delivery, which does not begin on a closed store.
+            (Err(Error::Closed), Some(Fate::Committed(Answer::Jobs(_)))) if life.closed => Ok(()),
             (Err(error), fate) => {
                 let how = format!("refused with \"{error}\", and what became of it is {fate:?}");
                 Err(Violation::new(Invariant::FailureHasACause, how))

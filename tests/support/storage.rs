@@ -19,7 +19,8 @@ pub enum TestStore<P: Clone + 'static> {
 impl<P: Clone + 'static> TestStore<P> {
     pub fn new() -> Self {
         if is_keyed() {
-            Self::Keyed(Rc::new(KeyedStore::new(Table::default())))
+            // Few enough for a step back to take several transactions.
+            Self::Keyed(Rc::new(KeyedStore::new(Table::default()).moving_at_most(2)))
         } else {
             Self::Memory(MemoryStore::new())
         }

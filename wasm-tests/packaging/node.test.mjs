@@ -89,7 +89,8 @@ test("the slim entry takes bytes, a module, a response or a promise of one, as o
     module: "await WebAssembly.compile(bytes)",
     response: 'new Response(bytes, { headers: { "Content-Type": "application/wasm" } })',
     untyped: "new Response(bytes)",
-    promise: "Promise.resolve(bytes)"
+    promise: "Promise.resolve(bytes)",
+    view: "new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)"
   }
   for (const [name, input] of Object.entries(inputs)) {
     write({
@@ -139,7 +140,14 @@ test("what is no engine is Unavailable, says why, and can be tried again", async
       await refused(init(address + "/page"))
       await refused(init(new Request(address + "/missing")))
       await refused(init(Promise.reject(new Error("lost"))))
+      const detached = new Uint8Array(bytes).buffer
+      structuredClone(detached, { transfer: [detached] })
+      await refused(init(detached))
+      const opening = refused(open())
       await init(address + "/engine")
+      await opening
+      // Not looked at any more, and no rejection that nobody handles.
+      await init(Promise.reject(new Error("late")))
       const store = await open()
       console.log(JSON.stringify([refusals, await store.queue("q").enqueue(1)]))
       server.close()
@@ -157,7 +165,9 @@ test("what is no engine is Unavailable, says why, and can be tried again", async
     ["Unavailable", /cannot fetch file:.*read the file/],
     ["Unavailable", /\/page is HTML, not wasm/],
     ["Unavailable", /\/missing answered 404/],
-    ["Unavailable", /lost/]
+    ["Unavailable", /lost/],
+    ["Unavailable", /the given bytes cannot be read: .*detached/],
+    ["Unavailable", /call init\(input\)/]
   ]
   assert.equal(refusals.length, expected.length)
   refusals.forEach(([isError, code, message], at) => {

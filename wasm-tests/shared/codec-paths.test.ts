@@ -28,6 +28,7 @@ const CASES: [payload: unknown, culprit: string][] = [
   [{ "odd key": { "0": Symbol("s") } }, 'payload["odd key"]["0"] is a symbol'],
   [{ ünïcode: { $a_1: () => 1 } }, "payload.ünïcode.$a_1 is a function"],
   [Promise.resolve(1), "payload is a Promise"],
+  [{ list: new Proxy([], {}) }, "payload.list is a Proxy"],
   [[new WeakMap(), () => 1], "payload[0] is a WeakMap"],
   [{ fine: new Date(), it: [1].values() }, "payload.it is an Array Iterator"],
   [new Map<unknown, unknown>([["a", 1], ["b", { deep: () => 1 }]]), 'payload.get("b").deep is a function'],
@@ -40,6 +41,12 @@ const CASES: [payload: unknown, culprit: string][] = [
 describe("the message names the part at fault", () => {
   test.each(CASES)("%o: %s", (payload, culprit) => {
     expect(refusal(payload).message).toBe(`the payload cannot be copied by structured clone: ${culprit}`)
+  })
+
+  test("bytes that were given away", () => {
+    const bytes = new Uint8Array(1)
+    structuredClone(bytes.buffer, { transfer: [bytes.buffer] })
+    expect(refusal({ bytes }).message).toMatch(/: payload\.bytes is a Uint8Array \(.*detached.*\)$/i)
   })
 
   test("what throws while it is read", () => {

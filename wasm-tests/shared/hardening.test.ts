@@ -205,6 +205,16 @@ describe("the manual clock", () => {
     expect(clock.now()).toBe(175)
   })
 
+  test("goes on though a signal does not let go of its listener", async () => {
+    const clock = new ManualClock(0)
+    const signal = { aborted: false, addEventListener() {}, removeEventListener: () => { throw new Error("no") } }
+    const sleeping = clock.sleep(5, untyped(signal))
+    await rejection(() => clock.advance(10)).catch(() => undefined)
+    await sleeping
+    await clock.advance(10)
+    expect(clock.pending).toBe(0)
+  })
+
   test("reads duration strings exactly, without an engine", async () => {
     const clock = new ManualClock(0)
     for (const [by, now] of [["1.005s", 1_005], ["0.29s", 1_295], ["0.9999999999ms", 1_295], ["1m", 61_295]] as const) {

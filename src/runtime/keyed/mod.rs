@@ -14,7 +14,7 @@ use std::mem::replace;
 use super::host::Clock;
 use super::store::Store;
 use super::wakes::Wakes;
-use crate::core::{Error, JobId, Script, Topic};
+use crate::core::{Error, JobId, Scope, Script, Topic};
 
 pub use rows::{Answer, Header, Read, Row, Write};
 
@@ -61,12 +61,17 @@ pub trait KeyedTransaction {
 /// How many ids a context takes at a time.
 const ID_BLOCK: u64 = 32;
 
+/// How many jobs move in one transaction after the clock was set back: a second's work, so that others get their turn, and
+/// a page that is closed meanwhile has not moved all of them in vain.
+const MOVES_MAX: usize = 4_096;
+
 /// A [`Store`] over rows under keys.
 #[derive(Debug)]
 pub struct KeyedStore<K> {
     rows: K,
     wakes: Wakes,
     ids: Ids,
+    moves_max: usize,
 }
 
 /// The ids that this context may give.
@@ -85,7 +90,14 @@ impl<K: Keyed> KeyedStore<K> {
     /// A store over `rows`.
     pub fn new(rows: K) -> Self {
         let ids = Ids { floor: Cell::new(1), header: Cell::default() };
-        Self { rows, wakes: Wakes::new(), ids }
+        Self { rows, wakes: Wakes::new(), ids, moves_max: MOVES_MAX }
+    }
+
+    /// At most so many jobs, by default 4,096, move in one transaction after the clock was set back, and one at the least.
+    #[must_use]
+    pub fn moving_at_most(mut self, jobs: usize) -> Self {
+        self.moves_max = jobs.max(1);
+        self
     }
 
     /// Where the rows are kept.
@@ -104,20 +116,31 @@ impl<K: Keyed> KeyedStore<K> {
         clock: &dyn Clock,
         scripts: &mut [&mut dyn Script<K::Payload>],
     ) -> Result<Vec<Topic>, Error> {
-        scripts::run(transaction, &self.ids, false, clock, scripts).await.map(|(topics, _)| topics)
+        let mut questions = openings(scripts);
+        // Whether it commits will not be known here: what it leaves of a block of ids would be lost each time.
+        let run = scripts::run(transaction, &self.ids, (0, usize::MAX), clock, scripts, &mut questions);
+        run.await.map(|(topics, _)| topics)
     }
+}
+
+/// The first questions. A script is asked once, however many transactions come before its turn.
+fn openings<P>(scripts: &mut [&mut dyn Script<P>]) -> Vec<Option<Scope>> {
+    scripts.iter_mut().map(|script| script.opening()).collect()
 }
 
 impl<K: Keyed> Store for KeyedStore<K> {
     type Payload = K::Payload;
 
     async fn transact(&self, clock: &dyn Clock, scripts: &mut [&mut dyn Script<K::Payload>]) -> Result<(), Error> {
+        let limits = (ID_BLOCK, self.moves_max);
+        let mut questions = openings(scripts);
         let mut is_moving = false;
         loop {
             // What they ask for would be read in vain until all has moved.
-            let scripts = if is_moving { &mut [] } else { &mut *scripts };
+            let (scripts, questions) =
+                if is_moving { (&mut [][..], &mut [][..]) } else { (&mut *scripts, &mut *questions) };
             let transaction = self.rows.begin().await?;
-            let (topics, header) = scripts::run(&transaction, &self.ids, true, clock, scripts).await?;
+            let (topics, header) = scripts::run(&transaction, &self.ids, limits, clock, scripts, questions).await?;
             // The commit takes longest, and whoever hears of it now gets into line behind it. If it fails they look in vain.
             if !topics.is_empty() {
                 self.rows.announce(&topics);

@@ -7,7 +7,7 @@ use super::answer::{Answers, opening_reads};
 use super::check::check;
 use super::foreseen::{Foreseen, is_by_id};
 use super::rows::{Header, Read, Row, Write};
-use super::{ID_BLOCK, Ids, KeyedTransaction};
+use super::{Ids, KeyedTransaction};
 use crate::core::index::crossed;
 use crate::core::{Change, Duration, Error, Job, JobId, Place, Scope, Script, Step, Timestamp, Topic, View};
 use crate::runtime::host::Clock;
@@ -16,29 +16,25 @@ use crate::runtime::host::Clock;
 /// find what becomes due while it waits for others; one that waits for longer asks again.
 const HORIZON: Duration = Duration::from_secs(1);
 
-/// How many rows are moved at a time when the clock was set back, and how often in one transaction: a second's work, so
-/// that others get their turn, and a page that is closed meanwhile has not moved all of them in vain.
+/// How many rows are moved at a time when the clock was set back.
 const MOVE_CHUNK: usize = 256;
-const MOVE_CHUNKS_MAX: usize = 16;
 
 /// How far ahead of the rows that are inserted [`Header::crossed`] is set, so that most enqueues write no header.
 pub(super) const CROSSED_AHEAD: Duration = Duration::from_secs(1);
 
 /// Runs the scripts one after another; who is to look again once the transaction has committed, and the header then. If that
-/// is still [`moving`](Header::moving) none of them has run: as many jobs have moved as one transaction may.
-///
-/// One that is not the store's `own` moves all that there are. Nor does it take a block of ids, for whether it commits will
-/// not be known here: what it leaves of one would be lost each time.
+/// is still [`moving`](Header::moving) none of them has run: as many jobs have moved as one transaction may. Of new ids a
+/// block is taken.
 pub(super) async fn run<T: KeyedTransaction>(
     transaction: &T,
     ids: &Ids,
-    is_own: bool,
+    (block, mut moves): (u64, usize),
     clock: &dyn Clock,
     scripts: &mut [&mut dyn Script<T::Payload>],
+    questions: &mut [Option<Scope>],
 ) -> Result<(Vec<Topic>, Header), Error> {
     let horizon = clock.now()?.plus(HORIZON);
     let mut reads = vec![Read::Header];
-    let mut questions: Vec<_> = scripts.iter_mut().map(|script| script.opening()).collect();
     let mut foreseen = Foreseen::ask(questions.iter().flatten(), &mut reads);
     let first = questions.first().and_then(Option::as_ref).filter(|scope| !is_by_id(scope));
     if let Some(scope) = first {
@@ -65,17 +61,23 @@ pub(super) async fn run<T: KeyedTransaction>(
     running.header.meta.next_id = first_id;
     ids.floor.set(first_id);
     let mut asked = Some(answers).filter(|_| is_asked && now <= horizon);
-    let mut chunks = if is_own { MOVE_CHUNKS_MAX } else { usize::MAX };
-    while running.is_moving() && chunks > 0 {
-        chunks = chunks.saturating_sub(1);
-        running.move_back().await?;
+    let mut written = stored;
+    while running.is_moving() && moves > 0 {
+        let chunk = moves.min(MOVE_CHUNK);
+        moves = moves.saturating_sub(chunk);
+        running.move_back(chunk).await?;
+        // In one turn with what has moved: in a transaction of somebody else's too, whatever becomes of that, nothing moves
+        // twice.
+        written = running.header;
+        written.meta.next_id = stored.meta.next_id;
+        transaction.write(Write::Header(written));
         running.foreseen.forget();
         asked = None;
     }
     let scripts = if running.header.is_moving() { &mut [] } else { scripts };
     // The transaction of which nothing is left has failed.
     let mut left = scripts.len();
-    for (script, question) in scripts.iter_mut().zip(&mut questions) {
+    for (script, question) in scripts.iter_mut().zip(questions) {
         if let Err(error) = running.script(*script, question.take(), asked.take()).await {
             left = left.saturating_sub(1);
             if left == 0 || running.has_written {
@@ -89,9 +91,8 @@ pub(super) async fn run<T: KeyedTransaction>(
     }
     let next = running.header.meta.next_id;
     let is_taken = next > first_id.max(stored.meta.next_id);
-    let block = if is_own { ID_BLOCK } else { 0 };
     running.header.meta.next_id = if is_taken { next.saturating_add(block) } else { stored.meta.next_id };
-    if running.header != stored {
+    if running.header != written {
         transaction.write(Write::Header(running.header));
     }
     Ok((running.view.wakes, running.header))
@@ -222,29 +223,31 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
         self.header.is_moving()
     }
 
-    /// Moves what was derived from the clock back: the next jobs and, if they are the last, locks and schedules.
-    async fn move_back(&mut self) -> Result<(), Error> {
+    /// Moves what was derived from the clock back: the next jobs or, once there are none, locks and schedules.
+    ///
+    /// What is damaged stays where it is: it must not keep the others from moving. A transaction that has failed says so at
+    /// its commit.
+    async fn move_back(&mut self, limit: usize) -> Result<(), Error> {
         let step = self.header.moving;
-        let mut answers = self.read(vec![Read::Jobs(self.header.moved, JobId::MAX, MOVE_CHUNK)]).await?;
-        let rows = answers.jobs();
-        let is_last = rows.len() < MOVE_CHUNK;
+        let rows = self.read(vec![Read::Jobs(self.header.moved, JobId::MAX, limit)]).await?.jobs();
+        if rows.is_empty() {
+            let locks = self.read(vec![Read::Locks]).await?.locks();
+            let schedules =
+                self.read(vec![Read::Schedules]).await.map_or_else(|_| Vec::new(), |mut found| found.schedules());
+            for (name, mut lock) in locks {
+                lock.move_back(step);
+                self.transaction.write(Write::PutLock(name, lock));
+            }
+            for mut row in schedules {
+                Rc::make_mut(&mut row).move_back(step);
+                self.transaction.write(Write::PutSchedule(row));
+            }
+            (self.header.moving, self.header.moved) = (Duration::ZERO, 0);
+        }
         for mut row in rows {
             self.header.moved = row.job.id.saturating_add(1);
             Rc::make_mut(&mut row.job).move_back(step);
             self.update(row.job);
-        }
-        if !is_last {
-            return Ok(());
-        }
-        self.header.moving = Duration::ZERO;
-        answers = self.read(vec![Read::Locks, Read::Schedules]).await?;
-        for (name, mut lock) in answers.locks() {
-            lock.move_back(step);
-            self.transaction.write(Write::PutLock(name, lock));
-        }
-        for mut row in answers.schedules() {
-            Rc::make_mut(&mut row).move_back(step);
-            self.transaction.write(Write::PutSchedule(row));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest"
 import { FORMAT_1, load, put } from "../../fixtures/load.js"
 import type { Loaded, StoredRow } from "../../fixtures/load.js"
 import { contents } from "../../shared/databases.js"
-import { ids, must, rejection } from "../../shared/support.js"
+import { HOUR, ids, must, rejection } from "../../shared/support.js"
 
 type Key = number | string[]
 type Call = (loaded: Loaded) => Promise<unknown>
@@ -94,6 +94,18 @@ describe("a newer format is refused, with what to do", () => {
     const schedule = await load(changed(["s", "cleanup"], column(0, 2)))
     await expectRefused(schedule, { schedules: ({ store }) => store.schedules() }, NEWER)
   })
+})
+
+test("when the clock is set back all that is sound moves, beside a job, a lock and a schedule that are not", async () => {
+  const damage = [changed(6, ({ k }) => ({ k, v: [1] })), changed(["l", "sync"], column(1, 0)), changed(["s", "report"], column(1, 0))]
+  const { clock, store, mail, chores } = await load((rows) => damage.reduce((changing, damaged) => damaged(changing), rows))
+  const moved = must(FORMAT_1.answers.chores.jobs.find(({ state }: any) => state === "pending"))
+  clock.set(clock.now() - 5 * HOUR)
+  expect(await chores.get(moved.id)).toMatchObject({ runAt: moved.runAt - 5 * HOUR })
+  expect(must(await store.tryLock("lapsed", "tab-c", "1m")).name).toBe("lapsed")
+  expect((await rejection(() => mail.get(6))).message).toMatch(DAMAGED)
+  clock.set(clock.now() - 5 * HOUR)
+  expect(await chores.get(moved.id)).toMatchObject({ runAt: moved.runAt - 10 * HOUR })
 })
 
 const NOT_ROWS: [what: string, value: unknown][] = [

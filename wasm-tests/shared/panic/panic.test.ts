@@ -1,6 +1,6 @@
 // A defect of the engine's ends it: what is pending says so, what comes later says why, and opening again starts anew.
 
-import { describe, expect, test } from "vitest"
+import { describe, expect, onTestFinished, test, vi } from "vitest"
 import type { ClaimedJob, Store } from "../../../js/types.js"
 import { INTERFACES } from "../hostile/calls.js"
 import type { Call } from "../hostile/site.js"
@@ -47,6 +47,30 @@ describe("a panic", () => {
     glue.testPanicLater(DEFECT)
     expect(await waiting).toMatchObject(PANICKED)
     await expectFreshStart()
+  })
+
+  test("leaves no timer behind, which would keep a process alive", async () => {
+    const [set, clear] = [vi.spyOn(globalThis, "setTimeout"), vi.spyOn(globalThis, "clearTimeout")]
+    onTestFinished(() => void vi.restoreAllMocks())
+    const waiting = failureOf(async () => (await open()).queue("mail").wait())
+    await vi.waitFor(() => expect(set).toHaveBeenCalled())
+    const timer: unknown = set.mock.results[0]?.value
+    await panic()
+    expect(await waiting).toMatchObject(PANICKED)
+    expect(clear).toHaveBeenCalledWith(timer)
+  })
+
+  test("lets go of the sleeps on a clock of the user's own", async () => {
+    const signals: AbortSignal[] = []
+    const sleep = (_: number, signal: AbortSignal): Promise<void> => {
+      signals.push(signal)
+      return new Promise(() => {})
+    }
+    const waiting = failureOf(async () => (await open({ clock: { now: () => 0, sleep } })).queue("mail").wait())
+    await vi.waitFor(() => expect(signals).toHaveLength(1))
+    await panic()
+    expect(await waiting).toMatchObject(PANICKED)
+    expect(signals[0]?.aborted).toBe(true)
   })
 
   test("makes every later call fail at once, with the first message", async () => {
