@@ -75,8 +75,10 @@ class StoreImpl implements Store {
     return new QueueImpl<P>(this.#live, inner, name)
   }
 
-  outbox<P>(given: string): Outbox<P> {
+  outbox<P>(given: string, ...others: unknown[]): Outbox<P> {
     const name = nameArgument("outbox", given)
+    const [options = null] = others
+    if (options !== null) throw invalid("options", options, "absent: an outbox has none, its enqueue does")
     return new OutboxImpl<P>(this.#live, this.#live.inner.outbox(name), name)
   }
 

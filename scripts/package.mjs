@@ -95,7 +95,7 @@ async function bundles() {
     await bundle({ ...from(entry), format: "cjs", platform: "node", plugins: plugins("core.cjs", entry), define, outfile: out(file) })
   }
   const script = { format: "iife", globalName: "alkstore", plugins: [engineFrom("target/engine")] }
-  await bundle({ ...from("index"), ...script, outfile: out("alkstore.iife.js") })
+  await bundle({ ...from("script"), ...script, outfile: out("alkstore.iife.js") })
 }
 
 // In Node `import` and `require` load files of their own and share one core all the same: whichever comes first makes

@@ -32,5 +32,7 @@ export const indexedDb: (
  * Makes room in the app's own database, in its upgrade: the object store `alkstore`, with the index `k`. Makes what is
  * missing, and may be called in every upgrade. Declared in Dexie the store is `alkstore: ",*k"`: leave it in every
  * later version, Dexie deletes stores that it is not told of.
+ *
+ * Throws `InvalidArgument` for what is no upgrade's transaction.
  */
 export const upgrade: (db: IDBDatabase, transaction: IDBTransaction) => void = makeStores

@@ -4,7 +4,13 @@ import { readFile } from "node:fs/promises"
 import type { InitInput } from "../init-input.js"
 import { init as load, setSource } from "../load.js"
 
-setSource(() => readFile(new URL("./engine.wasm", import.meta.url)))
+setSource(async () => {
+  try {
+    return await readFile(new URL("./engine.wasm", import.meta.url))
+  } catch (cause) {
+    throw new Error(`${String(cause)}; copy engine.wasm beside the bundle, or pass its bytes to init()`, { cause })
+  }
+})
 
 export function init(input?: InitInput): Promise<void> {
   return load(input)

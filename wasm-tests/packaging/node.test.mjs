@@ -1,6 +1,8 @@
 // The tarball in Node: ESM, CommonJS, both at once, and the entries without inlined bytes.
 
 import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { test } from "node:test"
 import { consumer, ROUND_TRIP, ROUND_TRIP_PRINTS } from "./consumer.mjs"
 
@@ -104,6 +106,16 @@ test("the slim entry takes bytes, a module, a response or a promise of one, as o
         ${ROUND_TRIP}`
     })
     assert.equal(await node(`${name}.mjs`), ROUND_TRIP_PRINTS, name)
+  }
+})
+
+test("/url without its file beside it is Unavailable, and says what to do", async (t) => {
+  const { installed, node, write } = await consumer(t)
+  for (const [file, core] of [["url.node.mjs", "core.node.mjs"], ["url.cjs", "core.cjs"]]) {
+    write({ [file]: readFileSync(join(installed, "dist", file), "utf8"), [core]: readFileSync(join(installed, "dist", core), "utf8") })
+    const name = `${file}.main.mjs`
+    write({ [name]: `import { open } from "./${file}"\nawait open().catch(({ code, message }) => console.log(code, message))` })
+    assert.match(await node(name), /^Unavailable the engine did not arrive: .*ENOENT.*; copy engine\.wasm beside the bundle, or pass its bytes to init\(\)/)
   }
 })
 

@@ -71,4 +71,6 @@ test("a classic script, by a script element or importScripts", async (t) => {
   const old = { without: ["TextDecoder", "TextEncoder", "queueMicrotask"] }
   assert.equal(await runInPage(program), ROUND_TRIP_PRINTS)
   assert.equal(await runInPage(program, old), ROUND_TRIP_PRINTS)
+  const names = `${script}\nconsole.log(Object.keys(alkstore).join())`
+  assert.equal(await runInPage(names), "AlkstoreError,indexedDb,memory,open,upgrade")
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 import type { ClaimedJob } from "alkstore-wasm"
-import { SECOND, START, fieldsOf, follow, gate, must, start } from "../support.js"
+import { SECOND, START, fieldsOf, follow, gate, must, start, untyped } from "../support.js"
 
 async function startOutbox() {
   const fixture = await start()
@@ -17,6 +17,15 @@ test("runOnce answers whether there was a job", async () => {
   clock.set(START + 5000)
   expect(await outbox.runOnce("w1", () => void calls++)).toBe(true)
   expect(calls).toBe(1)
+})
+
+test("an outbox has no options: InvalidArgument, and says where they go", async () => {
+  const { store } = await startOutbox()
+  for (const options of [{ visibilityTimeout: "5m" }, {}, 7]) {
+    const message: unknown = expect.stringMatching(/^options must be absent: .* enqueue does, got /)
+    expect(() => untyped(store).outbox("orders", options)).toThrow(expect.objectContaining({ code: "InvalidArgument", message }))
+  }
+  for (const none of [undefined, null]) untyped(store).outbox("orders", none)
 })
 
 test("the delivery is handed the claimed job", async () => {
