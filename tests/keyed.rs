@@ -324,6 +324,25 @@ fn operations_that_wait_together_share_a_transaction_and_keep_their_own_answers(
 }
 
 #[test]
+fn at_most_256_operations_share_a_transaction() {
+    let (clock, table, executor) = (ManualClock::default(), Table::slow(1), Executor::default());
+    let store = Engine::new(KeyedStore::new(table.clone()), clock, None);
+    let queue = store.queue("q", QueueOptions::default()).unwrap();
+    executor.run_until(async {
+        let enqueues: Vec<_> = (0..1 + 2 * 256 + 1)
+            .map(|payload: u64| {
+                let queue = queue.clone();
+                executor.spawn(async move { queue.enqueue(payload, &plain()).await })
+            })
+            .collect();
+        while !enqueues.iter().all(|each| each.is_done()) {
+            turn().await;
+        }
+        assert_eq!(table.commits(), 4, "the first alone, twice 256, and the last");
+    });
+}
+
+#[test]
 fn acks_that_wait_together_take_one_round_of_reads_and_see_each_other() {
     let (clock, table, executor) = (ManualClock::default(), Table::slow(3), Executor::default());
     let store = Engine::new(KeyedStore::new(table.clone()), clock, None);
@@ -484,6 +503,31 @@ fn a_leader_that_is_dropped_holds_nobody_up() {
         };
         assert!(outcome.is_ok());
         assert_eq!(queue.stats().await.unwrap().pending, 1, "of the one that vanished nothing was committed");
+    });
+}
+
+#[test]
+fn whoever_shares_a_transaction_with_a_leader_that_is_dropped_is_told_that_it_failed() {
+    let (clock, table, executor) = (ManualClock::default(), Table::slow(5), Executor::default());
+    let store = Engine::new(KeyedStore::new(table.clone()), clock, None);
+    let queue = store.queue("q", QueueOptions::default()).unwrap();
+    executor.run_until(async {
+        let enqueue = |payload: u64| {
+            let queue = queue.clone();
+            executor.spawn(async move { queue.enqueue(payload, &plain()).await })
+        };
+        let (first, leader, follower) = (enqueue(1), enqueue(2), enqueue(3));
+        while !first.is_done() {
+            turn().await;
+        }
+        turn().await;
+        turn().await;
+        leader.vanish();
+        while !follower.is_done() {
+            turn().await;
+        }
+        assert!(matches!(follower.take(), Some(Err(Error::Storage(_)))));
+        assert_eq!(queue.stats().await.unwrap().pending, 1, "that of the first");
     });
 }
 

@@ -353,3 +353,16 @@ fn a_runner_that_an_outage_ends_gives_its_lease_back() {
     executor.run_until(clock.advance(secs(11)));
     assert!(!second.is_done(), "it leads at once, and goes on");
 }
+
+#[test]
+fn a_runner_that_cannot_give_its_lease_back_says_so() {
+    let Setting { storage, clock, store, executor, .. } = setting();
+    let stop = StopToken::new();
+    let token = stop.clone();
+    let run = executor.spawn(async move { store.run_schedules(&token, false).await });
+    executor.run_until(clock.settle());
+    storage.broken.set(true);
+    stop.set();
+    executor.run_until(clock.settle());
+    assert!(matches!(run.take(), Some(Err(Error::Storage(_)))));
+}
