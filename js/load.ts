@@ -139,11 +139,14 @@ function instantiate(module: WebAssembly.Module): Engine {
       })
     },
     setTimeout: (task, ms) => {
-      const timer = setTimeout(() => {
+      let timer: unknown
+      let isOver = false
+      timer = setTimeout(() => {
+        isOver = true
         timers.delete(timer)
         task()
       }, ms)
-      timers.add(timer)
+      if (!isOver) timers.add(timer)
       return timer
     },
     clearTimeout: (timer) => {

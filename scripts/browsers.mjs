@@ -121,7 +121,9 @@ async function install(packages) {
 
 function apt(...args) {
   const sudo = process.getuid() === 0 ? [] : ["sudo", "-n"]
-  const [command, ...rest] = [...sudo, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", ...args]
+  // A machine that has just started may be updating itself.
+  const patient = ["-o", "DPkg::Lock::Timeout=120"]
+  const [command, ...rest] = [...sudo, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", ...patient, ...args]
   return run(command, rest)
 }
 

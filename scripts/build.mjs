@@ -5,10 +5,11 @@ import { pathToFileURL } from "node:url"
 import { buildTestEngines, compileEngine, linkEngine } from "./engine.mjs"
 import { script } from "./lib/run.mjs"
 import { buildPackage, buildPanicPackage } from "./package.mjs"
-import { setupPackages, setupWasmBindgen } from "./setup.mjs"
+import { setupPackages, setupToolchain, setupWasmBindgen } from "./setup.mjs"
 
 /** Sets up what is missing and builds what is out of date. */
 export async function build() {
+  await setupToolchain()
   // Packages come over the network while the compilers work; the two cargo builds have folders of their own.
   await Promise.all([setupPackages(), setupWasmBindgen(), compileEngine()])
   await linkEngine()

@@ -65,7 +65,7 @@ export function buildPackage() {
 
 /** Makes target/panic-build/index.mjs: the default entry over the engine that panics on demand, and its loader. */
 export function buildPanicPackage() {
-  const inputs = ["js", "target/panic-build/engine.wasm", "target/panic-build/glue.js", ...SCRIPTS]
+  const inputs = ["js", "target/panic-build/engine.wasm", "target/panic-build/glue.js", "target/engine/unpack.wasm", ...SCRIPTS]
   const outputs = ["target/panic-build/index.mjs", "target/panic-build/index.d.mts"]
   return cached("target/.stamps/panic-package", { inputs, outputs }, async () => {
     const entries = 'export * from "./entries/index.js"; export * from "./entries/indexeddb.js"'

@@ -18,6 +18,15 @@ export function setupPackages() {
   )
 }
 
+let toolchain
+/**
+ * Lets rustup install the toolchain of rust-toolchain.toml, if it is to do that by itself. Before anything else: rustup
+ * cannot do it for two of its programs at once.
+ */
+export function setupToolchain() {
+  return (toolchain ??= must("cargo", ["--version"]))
+}
+
 /** Adds the wasm target to the toolchain of rust-toolchain.toml. */
 export async function setupTarget() {
   const installed = await must("rustup", ["target", "list", "--installed"])

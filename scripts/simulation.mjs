@@ -2,7 +2,7 @@
 // other tests would be built anew for an optimised one. It runs ten times as fast as it does under `cargo test`.
 
 import { appendFileSync, cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs"
-import { basename, join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { must, root } from "./lib/run.mjs"
 import { cached } from "./lib/stamp.mjs"
 
@@ -29,7 +29,9 @@ export function buildSimulation() {
 /** The same with every bug in it, of which `SIMULATION_BUG` plants one. A patch that does not apply any more rejects. */
 export function buildPlanted() {
   return build("planted", async (folder) => {
-    await must("git", ["apply", `--directory=${folder}`, ...bugs().map(({ patch }) => patch)])
+    // Inside another repository, of which this is no clone, git would leave out what lies in here.
+    const env = { GIT_CEILING_DIRECTORIES: dirname(root) }
+    await must("git", ["apply", `--directory=${folder}`, ...bugs().map(({ patch }) => patch)], { env })
     cpSync(join(root, BUGS, "planted.rs"), join(root, folder, "src/planted.rs"))
     appendFileSync(join(root, folder, "src/lib.rs"), "mod planted;\n")
   })

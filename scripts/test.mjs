@@ -4,6 +4,7 @@
 import { build, buildForTests } from "./build.mjs"
 import { browser } from "./browsers.mjs"
 import { inBackground, script, seconds } from "./lib/run.mjs"
+import { setupToolchain } from "./setup.mjs"
 import { browsersOf, needsOf, rows } from "./tests/parts.mjs"
 import { sum } from "./tests/suite.mjs"
 
@@ -18,6 +19,7 @@ await script(async () => {
   const unknown = named.filter((name) => !(name in parts))
   if (unknown.length > 0) throw new Error(`no such part: ${unknown}; there are ${Object.keys(parts).join(", ")}`)
 
+  await setupToolchain()
   const chosen = named.length > 0 ? named : Object.keys(parts)
   // Their installation is mostly waiting, so it goes on beside the compilers.
   for (const name of new Set(chosen.flatMap((part) => browsersOf[part] ?? []))) void browser(name)
@@ -48,21 +50,23 @@ function neededBy(name) {
 
 async function inTurn(names, built) {
   const results = []
-  for (const name of names) {
-    await built[neededBy(name)]
-    results.push(await part(name))
-  }
+  for (const name of names) results.push(await part(name, built[neededBy(name)]))
   return results
 }
 
-async function part(name) {
-  const began = performance.now()
-  heading(name)
+// What could not be built fails every part that needs it, and is told once.
+const told = new Set()
+
+async function part(name, ready) {
+  let began = performance.now()
   try {
+    await ready
+    began = performance.now()
+    heading(name)
     return await parts[name]({ skip })
   } catch (error) {
-    console.log(error.output ?? "")
-    console.log(error)
+    if (!told.has(error)) console.log(error.output ?? "", error)
+    told.add(error)
     return { passed: 0, failed: 1 }
   } finally {
     console.log(`${name} took ${seconds(began)}`)

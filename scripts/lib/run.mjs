@@ -15,6 +15,8 @@ export const root = fileURLToPath(new URL("../../", import.meta.url))
 export function run(command, args, { env = {}, cwd = root, live = false } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] })
+    running.add(child)
+    child.on("close", () => running.delete(child))
     if (background.getStore()) yieldToOthers(child.pid)
     let output = ""
     const take = (chunk) => {
@@ -27,6 +29,16 @@ export function run(command, args, { env = {}, cwd = root, live = false } = {}) 
     child.on("close", (code, signal) => {
       resolve(signal ? { code: 1, output: `${output}\nended by ${signal}` } : { code, output })
     })
+  })
+}
+
+const running = new Set()
+
+// An interrupt from a terminal reaches them by itself.
+for (const signal of ["SIGTERM", "SIGHUP"]) {
+  process.once(signal, () => {
+    for (const child of running) child.kill(signal)
+    process.exit(128 + constants.signals[signal])
   })
 }
 

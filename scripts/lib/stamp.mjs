@@ -1,7 +1,7 @@
 // Skips work whose inputs have not changed. Inputs are compared by content, because a fresh checkout has new times.
 
 import { createHash } from "node:crypto"
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { root } from "./run.mjs"
 
@@ -11,6 +11,8 @@ export async function cached(stamp, { inputs, outputs }, work) {
   const hash = fingerprint(inputs)
   const fresh = () => outputs.every((output) => existsSync(join(root, output)))
   if (fresh() && existsSync(file) && readFileSync(file, "utf8") === hash) return false
+  // It is no longer true of the outputs, whatever becomes of the work.
+  rmSync(file, { force: true })
   await work()
   if (!fresh()) throw new Error(`${stamp}: ${outputs.filter((output) => !existsSync(join(root, output)))} was not made`)
   mkdirSync(dirname(file), { recursive: true })

@@ -169,16 +169,13 @@ impl Transaction {
             let (columns, payload) = unpack(&self.handle, &row);
             match &mut answer {
                 Answer::Locks(locks) => match columns.lock() {
-                    Err(_) if *read == Read::Locks => {}
+                    Err(error) if *read == Read::Locks && format::is_damage(&error) => {}
                     lock => locks.push(lock?),
                 },
                 Answer::Schedules(schedules) => {
                     schedules.push(columns.schedule(payload.unwrap_or(JsValue::UNDEFINED))?);
                 }
-                Answer::Jobs(jobs) => match columns.job() {
-                    Err(_) if matches!(read, Read::Jobs(..)) => {}
-                    job => jobs.push(Row { job: job?, payload }),
-                },
+                Answer::Jobs(jobs) => jobs.push(Row { job: columns.job()?, payload }),
                 _ => {}
             }
         }

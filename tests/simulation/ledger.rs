@@ -139,6 +139,11 @@ impl Ledger {
         id
     }
 
+    /// Whether a call that is not answered yet is committed.
+    pub fn is_committed(&mut self, context: usize, id: CallId) -> bool {
+        matches!(self.life(context).fates.get(&id), Some(Fate::Committed(_)))
+    }
+
     /// A call is answered; `None` where its caller was not told what.
     pub fn answered_call(
         &mut self,
@@ -172,8 +177,6 @@ impl Ledger {
                 life.waiting.retain(|(waiting, _)| *waiting != id);
                 Ok(())
             }
-            // Claimed for a delivery, which does not begin on a closed store.
-            (Err(Error::Closed), Some(Fate::Committed(Answer::Jobs(_)))) if life.closed => Ok(()),
             (Err(error), fate) => {
                 let how = format!("refused with \"{error}\", and what became of it is {fate:?}");
                 Err(Violation::new(Invariant::FailureHasACause, how))

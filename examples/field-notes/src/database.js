@@ -19,8 +19,11 @@ export function openDatabase(onLost) {
       request.result.createObjectStore(NOTES, { keyPath: "id" })
       upgrade(request.result, request.transaction)
     }
+    let isGivenUp = false
     request.onsuccess = () => {
       const database = request.result
+      // Nobody is waiting for it any more, and it would stand in the way of the next upgrade.
+      if (isGivenUp) return database.close()
       database.onclose = onLost
       database.onversionchange = () => {
         database.close()
@@ -29,7 +32,10 @@ export function openDatabase(onLost) {
       resolve(database)
     }
     request.onerror = () => reject(request.error)
-    request.onblocked = () => reject(new Error("another tab has an older version open: close it and reload"))
+    request.onblocked = () => {
+      isGivenUp = true
+      reject(new Error("another tab has an older version open: close it and reload"))
+    }
   })
 }
 

@@ -14,7 +14,8 @@ export async function deliverUntil(signal, { outbox, worker, onChange, onError }
       if (navigator.onLine === false) await nextEvent(self, "online", signal)
       else await deliverOne({ outbox, worker, onChange })
     } catch (error) {
-      if (error?.code === "Closed") return
+      // Whoever aborted has said why.
+      if (signal.aborted || error?.code === "Closed") return
       onError(error)
       await pause(STORAGE_REST_MS, signal)
     }

@@ -23,7 +23,7 @@ async function main() {
     if (stop.signal.aborted) return
     try {
       await showBoard(tab, notes)
-      drawProblem(null)
+      if (!stop.signal.aborted) drawProblem(null)
     } catch (error) {
       if (!stop.signal.aborted) drawProblem(`The board is not up to date: ${error.message}`)
     }

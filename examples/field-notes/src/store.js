@@ -9,8 +9,17 @@ const PAGE = 500
 
 /** Opens everything: `{ database, store, outbox }`. See `openDatabase` for `onLost`. */
 export async function openStore(onLost) {
-  const database = await openDatabase(onLost)
-  const store = await open({ storage: indexedDb({ database }) })
+  let store = null
+  const database = await openDatabase(() => {
+    void store?.close()
+    onLost()
+  })
+  try {
+    store = await open({ storage: indexedDb({ database }) })
+  } catch (error) {
+    database.close()
+    throw error
+  }
   return { database, store, outbox: store.outbox("notes") }
 }
 

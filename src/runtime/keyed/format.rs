@@ -353,6 +353,11 @@ const LOST_PAYLOAD: Text = ("the payload of job ", " is missing from the storage
 /// What is said before a number, and after it.
 type Text = (&'static str, &'static str);
 
+/// Whether an error is of a damaged row, and not of one that a later release wrote, or of the storage's.
+pub fn is_damage(error: &Error) -> bool {
+    matches!(error, Error::Storage(StoreError { message, .. }) if message.starts_with(DAMAGED.0))
+}
+
 /// A job whose row is not what the engine writes, or not where.
 pub(super) fn damaged_job(id: JobId) -> Error {
     refused_row(DAMAGED, id.cast_signed())

@@ -44,8 +44,8 @@ pub enum Read {
     Job(JobId),
     /// The payload of a job whose row came without → [`Answer::Payload`].
     Payload(JobId),
-    /// All jobs of all queues from one id to another, both included, in the order of ids, at most so many, of which the
-    /// damaged ones are left out → [`Answer::Jobs`].
+    /// All jobs of all queues from one id to another, both included, in the order of ids, at most so many →
+    /// [`Answer::Jobs`].
     Jobs(JobId, JobId, usize),
     /// A part of the index, both ends included → [`Answer::Jobs`], or [`Answer::Schedules`] of the last two sections.
     Index {

@@ -6,10 +6,11 @@ use std::rc::Rc;
 use super::answer::{Answers, opening_reads};
 use super::check::check;
 use super::foreseen::{Foreseen, is_by_id};
+use super::format::is_damage;
 use super::rows::{Header, Read, Row, Write};
 use super::{Ids, KeyedTransaction};
 use crate::core::index::crossed;
-use crate::core::{Change, Duration, Error, Job, JobId, Place, Scope, Script, Step, Timestamp, Topic, View};
+use crate::core::{Change, Duration, Error, Job, Place, Scope, Script, Step, Timestamp, Topic, View};
 use crate::runtime::host::Clock;
 
 /// How far ahead of the clock the first reads of a transaction look. They are asked before it is under way, and must
@@ -225,15 +226,26 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
 
     /// Moves what was derived from the clock back: the next jobs or, once there are none, locks and schedules.
     ///
-    /// What is damaged stays where it is: it must not keep the others from moving. A transaction that has failed says so at
-    /// its commit.
+    /// A damaged job stays where it is: it must not keep the others from moving. Beside a damaged schedule none moves, and a
+    /// tick pulls them in.
     async fn move_back(&mut self, limit: usize) -> Result<(), Error> {
-        let step = self.header.moving;
-        let rows = self.read(vec![Read::Jobs(self.header.moved, JobId::MAX, limit)]).await?.jobs();
-        if rows.is_empty() {
+        let (step, from) = (self.header.moving, self.header.moved);
+        let end = self.header.meta.next_id.max(from);
+        let mut to = end;
+        let rows = loop {
+            if let Some(mut answers) = self.sound(Read::Jobs(from, to, limit)).await? {
+                break answers.jobs();
+            }
+            if to == from {
+                break Vec::new();
+            }
+            // Halfway, until it lies beyond or is the only one.
+            to = from.saturating_add(to.saturating_sub(from) / 2);
+        };
+        let is_whole = rows.len() < limit;
+        if rows.is_empty() && to == end {
             let locks = self.read(vec![Read::Locks]).await?.locks();
-            let schedules =
-                self.read(vec![Read::Schedules]).await.map_or_else(|_| Vec::new(), |mut found| found.schedules());
+            let schedules = self.sound(Read::Schedules).await?.map_or_else(Vec::new, |mut found| found.schedules());
             for (name, mut lock) in locks {
                 lock.move_back(step);
                 self.transaction.write(Write::PutLock(name, lock));
@@ -249,6 +261,17 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
             Rc::make_mut(&mut row.job).move_back(step);
             self.update(row.job);
         }
+        if is_whole && to < end {
+            self.header.moved = to.saturating_add(1);
+        }
         Ok(())
+    }
+
+    /// The answer to a read, or `None` if something in it is damaged.
+    async fn sound(&self, read: Read) -> Result<Option<Answers<T::Payload>>, Error> {
+        match self.read(vec![read]).await {
+            Err(error) if is_damage(&error) => Ok(None),
+            answers => answers.map(Some),
+        }
     }
 }

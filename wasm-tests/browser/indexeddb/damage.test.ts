@@ -73,7 +73,8 @@ const JOB_6: Record<string, Call> = {
   get: ({ mail }) => mail.get(6),
   list: ({ mail }) => mail.list(),
   cancel: ({ mail }) => mail.cancel(6),
-  ackBatch: ({ mail }) => mail.ackBatch([6])
+  ackBatch: ({ mail }) => mail.ackBatch([6]),
+  "ackBatch of neighbours": ({ mail }) => mail.ackBatch([6, 7])
 }
 
 describe("a newer format is refused, with what to do", () => {
@@ -96,16 +97,31 @@ describe("a newer format is refused, with what to do", () => {
   })
 })
 
-test("when the clock is set back all that is sound moves, beside a job, a lock and a schedule that are not", async () => {
-  const damage = [changed(6, ({ k }) => ({ k, v: [1] })), changed(["l", "sync"], column(1, 0)), changed(["s", "report"], column(1, 0))]
+test("when the clock is set back all jobs and locks that are sound move, beside some that are not", async () => {
+  const damage = [
+    changed(6, ({ k }) => ({ k, v: [1] })),
+    changed(9, column(1, 1_000)),
+    changed(["l", "sync"], column(1, 0)),
+    changed(["s", "report"], column(1, 0))
+  ]
   const { clock, store, mail, chores } = await load((rows) => damage.reduce((changing, damaged) => damaged(changing), rows))
   const moved = must(FORMAT_1.answers.chores.jobs.find(({ state }: any) => state === "pending"))
   clock.set(clock.now() - 5 * HOUR)
   expect(await chores.get(moved.id)).toMatchObject({ runAt: moved.runAt - 5 * HOUR })
   expect(must(await store.tryLock("lapsed", "tab-c", "1m")).name).toBe("lapsed")
   expect((await rejection(() => mail.get(6))).message).toMatch(DAMAGED)
+  const before = must(FORMAT_1.answers.mail.jobs.find(({ id }: any) => id === 11))
+  expect(await mail.get(11)).toMatchObject({ runAt: before.runAt - 5 * HOUR })
   clock.set(clock.now() - 5 * HOUR)
   expect(await chores.get(moved.id)).toMatchObject({ runAt: moved.runAt - 10 * HOUR })
+})
+
+test("when the clock is set back nothing moves beside a job of a newer format", async () => {
+  const { clock, chores, name } = await load(changed(6, column(0, 2)))
+  const before = await contents(name)
+  clock.set(clock.now() - 5 * HOUR)
+  expect((await rejection(() => chores.stats())).message).toMatch(NEWER)
+  expect(await contents(name)).toStrictEqual(before)
 })
 
 const NOT_ROWS: [what: string, value: unknown][] = [
@@ -130,7 +146,7 @@ describe("a damaged row is Storage", () => {
   test.each(NOT_ROWS)("a job's: %s", async (_, value) => {
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value)
     const loaded = await load(changed(6, ({ k }) => (isObject ? { k, ...value } : value)))
-    const found = (call: string): boolean => isObject || ["get", "cancel", "ackBatch"].includes(call)
+    const found = (call: string): boolean => isObject || ["get", "cancel", "ackBatch", "ackBatch of neighbours"].includes(call)
     const calls = Object.entries(JOB_6).filter(([call]) => found(call))
     await expectRefused(loaded, Object.fromEntries(calls), DAMAGED)
     await expectOthersWork(loaded)
