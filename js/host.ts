@@ -94,14 +94,15 @@ function realSleep(ms: number, signal: AbortSignal): Promise<void> {
 // 53 bits. Not Math.random alone: tests like to pin that, and runners are told apart by these bits.
 let calls = 0
 function random(): number {
-  let bits = new Uint32Array(2)
+  const bits = new Uint32Array(2)
   try {
     globalThis.crypto.getRandomValues(bits)
   } catch {
     // There is none, or it is a test's own.
-    bits = new Uint32Array([Math.random() * 2 ** 32, Math.random() * 2 ** 32 + calls])
-    calls += 1
   }
+  // A test's own may fill nothing.
+  if (bits.every((word) => word === 0)) bits.set([Math.random() * 2 ** 32, Math.random() * 2 ** 32 + calls])
+  calls += 1
   const [high = 0, low = 0] = bits
   return (high >>> 11) * 2 ** 32 + low
 }

@@ -39,8 +39,8 @@ function builds(needed) {
   heading("build")
   const built = build()
   const everything = needed.has("everything") ? built.then(buildForTests) : null
-  // It may fail before a part asks for it, which is told then.
-  everything?.catch(() => {})
+  // They may fail before a part asks for them, which is told then.
+  for (const each of [built, everything]) each?.catch(() => {})
   return { package: built, everything }
 }
 

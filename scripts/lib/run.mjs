@@ -38,7 +38,8 @@ const running = new Set()
 for (const signal of ["SIGTERM", "SIGHUP"]) {
   process.once(signal, () => {
     for (const child of running) child.kill(signal)
-    process.exit(128 + constants.signals[signal])
+    // Unless somebody else ends this process.
+    if (process.listenerCount(signal) === 0) process.exit(128 + constants.signals[signal])
   })
 }
 

@@ -12,11 +12,13 @@ afterEach(() => {
 
 test.each<[what: string, crypto: unknown]>([
   ["without getRandomValues", { randomUUID: () => "x" }],
+  ["whose getRandomValues fills nothing", { getRandomValues: (bits: unknown) => bits }],
   ["whose getRandomValues throws", { getRandomValues: () => { throw new Error("no") } }],
   ["that is not there", undefined]
-])("a crypto %s: retries have their jitter, and a runner leads", async (_, crypto) => {
+])("a crypto %s: retries have their jitter, and one runner leads", async (_, crypto) => {
   vi.stubGlobal("crypto", crypto)
-  const store = await open()
+  const storage = memory()
+  const [store, other] = await Promise.all([open({ storage }), open({ storage })])
   const queue = store.queue("mail")
   const waits = new Set<number>()
   for (let n = 0; n < 10; n++) {
@@ -28,9 +30,10 @@ test.each<[what: string, crypto: unknown]>([
   expect(waits.size).toBeGreaterThan(3)
   const stop = new AbortController()
   const running = store.runSchedules(stop.signal)
+  expect((await rejection(() => other.runSchedules(stop.signal))).code).toBe("LeadershipLost")
   stop.abort()
   await running
-  await store.close()
+  await Promise.all([store.close(), other.close()])
 })
 
 test.each<[what: string, now: () => unknown, text: RegExp]>([

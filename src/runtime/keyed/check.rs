@@ -35,6 +35,7 @@ fn is_asked_for(job: &Job, read: &Read, from: &mut Sort) -> bool {
     let (section, asked) = match read {
         Read::Index { queue, section, .. } => (*section, job.queue == *queue && may_lie_in(*section, job)),
         Read::Job(id) => (Section::Pending, job.id == *id),
+        Read::Jobs(_, to, _) => (Section::Pending, job.id <= *to),
         _ => (Section::Pending, true),
     };
     let at = position(section, job);
