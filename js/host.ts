@@ -56,15 +56,18 @@ export function clockArgument(clock: unknown): Clock {
 
 // `Date` is a test's own now and then.
 function read(clock: Pick<Clock, "now">): number {
-  const name = clock === Date ? "Date.now()" : "clock.now()"
   let now: unknown
   try {
     now = clock.now()
   } catch (cause) {
-    throw new AlkstoreError("InvalidArgument", `${name} must not throw, threw ${show(cause)}`, { cause })
+    throw new AlkstoreError("InvalidArgument", `${nameOf(clock)} must not throw, threw ${show(cause)}`, { cause })
   }
-  if (typeof now !== "number" || !Number.isFinite(now)) throw invalid(name, now, "a finite number")
+  if (typeof now !== "number" || !Number.isFinite(now)) throw invalid(nameOf(clock), now, "a finite number")
   return now
+}
+
+function nameOf(clock: Pick<Clock, "now">): string {
+  return clock === Date ? "Date.now()" : "clock.now()"
 }
 
 function sleep(clock: Clock | null, ms: number, ends: Engine["pending"]): { done: Promise<void>; cancel(): void } {

@@ -128,6 +128,16 @@ fn a_transaction_of_nothing_lets_no_id_be_given_again() {
     assert!(Side::new(store, &clock).enqueue(2, &plain()) > last);
 }
 
+type Rows = KeyedStore<Table<u64>>;
+
+/// A storage that answers after so many turns, a store on it, and a queue of that.
+fn slow(turns: usize) -> (Table<u64>, Executor, Engine<Rows, Clock>, Queue<Rows, Clock>) {
+    let table = Table::slow(turns);
+    let store = Engine::new(KeyedStore::new(table.clone()), ManualClock::default(), None);
+    let queue = store.queue("q", QueueOptions::default()).unwrap();
+    (table, Executor::default(), store, queue)
+}
+
 /// All that a store has to tell.
 async fn told<S: Store<Payload = u64>>(store: &Engine<S, Clock>) -> Vec<String> {
     let queue = store.queue("q", QueueOptions::default()).unwrap();
@@ -300,9 +310,7 @@ fn an_expired_job_leaves_the_way_of_claims_at_the_first_that_meets_it() {
 
 #[test]
 fn operations_that_wait_together_share_a_transaction_and_keep_their_own_answers() {
-    let (clock, table, executor) = (ManualClock::default(), Table::slow(3), Executor::default());
-    let store = Engine::new(KeyedStore::new(table.clone()), clock, None);
-    let queue = store.queue("q", QueueOptions::default()).unwrap();
+    let (table, executor, _, queue) = slow(3);
     executor.run_until(async {
         let enqueued: Vec<_> = (0..50_u64)
             .map(|payload| {
@@ -325,9 +333,7 @@ fn operations_that_wait_together_share_a_transaction_and_keep_their_own_answers(
 
 #[test]
 fn at_most_256_operations_share_a_transaction() {
-    let (clock, table, executor) = (ManualClock::default(), Table::slow(1), Executor::default());
-    let store = Engine::new(KeyedStore::new(table.clone()), clock, None);
-    let queue = store.queue("q", QueueOptions::default()).unwrap();
+    let (table, executor, _, queue) = slow(1);
     executor.run_until(async {
         let enqueues: Vec<_> = (0..1 + 2 * 256 + 1)
             .map(|payload: u64| {
@@ -335,8 +341,8 @@ fn at_most_256_operations_share_a_transaction() {
                 executor.spawn(async move { queue.enqueue(payload, &plain()).await })
             })
             .collect();
-        while !enqueues.iter().all(|each| each.is_done()) {
-            turn().await;
+        for enqueue in &enqueues {
+            enqueue.outcome().await.unwrap();
         }
         assert_eq!(table.commits(), 4, "the first alone, twice 256, and the last");
     });
@@ -344,9 +350,7 @@ fn at_most_256_operations_share_a_transaction() {
 
 #[test]
 fn acks_that_wait_together_take_one_round_of_reads_and_see_each_other() {
-    let (clock, table, executor) = (ManualClock::default(), Table::slow(3), Executor::default());
-    let store = Engine::new(KeyedStore::new(table.clone()), clock, None);
-    let queue = store.queue("q", QueueOptions::default()).unwrap();
+    let (table, executor, _, queue) = slow(3);
     executor.run_until(async {
         for payload in 0..20_u64 {
             queue.enqueue(payload, &plain()).await.unwrap();
@@ -373,13 +377,11 @@ fn acks_that_wait_together_take_one_round_of_reads_and_see_each_other() {
             let queue = queue.clone();
             async move { queue.get(9).await.map(|found| found.is_some()) }
         });
-        while !late.is_done() {
-            turn().await;
-        }
+        let is_there = late.outcome().await.unwrap();
         let landed: Vec<bool> = acks.iter().map(|ack| ack.take().unwrap().unwrap()).collect();
         assert_eq!(landed, [[true; 19].as_slice(), &[false; 3]].concat());
         assert!(leader.take().unwrap().unwrap() && cancelled.take().unwrap().unwrap());
-        assert!(!late.take().unwrap().unwrap(), "it was cancelled in the same transaction");
+        assert!(!is_there, "it was cancelled in the same transaction");
         assert_eq!(table.commits() - commits, 2);
         // Those that ask for what another has written ask again.
         assert_eq!(
@@ -453,9 +455,7 @@ fn a_count_in_the_second_after_an_enqueue_takes_one_round_more_whatever_the_prio
 
 #[test]
 fn a_commit_that_fails_fails_its_group_and_nothing_of_it_happened() {
-    let (clock, table, executor) = (ManualClock::default(), Table::slow(2), Executor::default());
-    let store = Engine::new(KeyedStore::new(table.clone()), clock, None);
-    let queue = store.queue("q", QueueOptions::default()).unwrap();
+    let (table, executor, _, queue) = slow(2);
     executor.run_until(async {
         let tasks: Vec<_> = (0..5_u64)
             .map(|payload| {
@@ -467,13 +467,7 @@ fn a_commit_that_fails_fails_its_group_and_nothing_of_it_happened() {
         table.fail(1);
         let mut codes = Vec::new();
         for task in tasks {
-            loop {
-                if let Some(outcome) = task.take() {
-                    codes.push(outcome.map_or_else(|error| error.code().to_owned(), |id| id.to_string()));
-                    break;
-                }
-                turn().await;
-            }
+            codes.push(task.outcome().await.map_or_else(|error| error.code().to_owned(), |id| id.to_string()));
         }
         assert_eq!(codes, ["Storage", "2", "3", "4", "5"], "the id that was lost is a gap");
         assert_eq!(queue.stats().await.unwrap().pending, 4);
@@ -482,9 +476,7 @@ fn a_commit_that_fails_fails_its_group_and_nothing_of_it_happened() {
 
 #[test]
 fn a_leader_that_is_dropped_holds_nobody_up() {
-    let (clock, table, executor) = (ManualClock::default(), Table::slow(5), Executor::default());
-    let store = Engine::new(KeyedStore::new(table.clone()), clock, None);
-    let queue = store.queue("q", QueueOptions::default()).unwrap();
+    let (_, executor, _, queue) = slow(5);
     executor.run_until(async {
         let enqueue = |payload: u64| {
             let queue = queue.clone();
@@ -495,47 +487,32 @@ fn a_leader_that_is_dropped_holds_nobody_up() {
         let follower = enqueue(2);
         turn().await;
         leader.vanish();
-        let outcome = loop {
-            if let Some(outcome) = follower.take() {
-                break outcome;
-            }
-            turn().await;
-        };
-        assert!(outcome.is_ok());
+        assert!(follower.outcome().await.is_ok());
         assert_eq!(queue.stats().await.unwrap().pending, 1, "of the one that vanished nothing was committed");
     });
 }
 
 #[test]
 fn whoever_shares_a_transaction_with_a_leader_that_is_dropped_is_told_that_it_failed() {
-    let (clock, table, executor) = (ManualClock::default(), Table::slow(5), Executor::default());
-    let store = Engine::new(KeyedStore::new(table.clone()), clock, None);
-    let queue = store.queue("q", QueueOptions::default()).unwrap();
+    let (_, executor, _, queue) = slow(5);
     executor.run_until(async {
         let enqueue = |payload: u64| {
             let queue = queue.clone();
             executor.spawn(async move { queue.enqueue(payload, &plain()).await })
         };
         let (first, leader, follower) = (enqueue(1), enqueue(2), enqueue(3));
-        while !first.is_done() {
-            turn().await;
-        }
+        first.outcome().await.unwrap();
         turn().await;
         turn().await;
         leader.vanish();
-        while !follower.is_done() {
-            turn().await;
-        }
-        assert!(matches!(follower.take(), Some(Err(Error::Storage(_)))));
+        assert!(matches!(follower.outcome().await, Err(Error::Storage(_))));
         assert_eq!(queue.stats().await.unwrap().pending, 1, "that of the first");
     });
 }
 
 #[test]
 fn a_wait_that_is_stopped_or_closed_while_it_looks_ends_with_false_though_a_job_is_ready() {
-    let (clock, table, executor) = (ManualClock::default(), Table::slow(3), Executor::default());
-    let store = Engine::new(KeyedStore::new(table), clock, None);
-    let queue = store.queue("q", QueueOptions::default()).unwrap();
+    let (_, executor, store, queue) = slow(3);
     executor.run_until(async {
         queue.enqueue(1_u64, &plain()).await.unwrap();
         for is_closed in [false, true] {
@@ -550,10 +527,7 @@ fn a_wait_that_is_stopped_or_closed_while_it_looks_ends_with_false_though_a_job_
             } else {
                 stop.set();
             }
-            while !waiting.is_done() {
-                turn().await;
-            }
-            assert!(matches!(waiting.take(), Some(Ok(false))), "closed: {is_closed}");
+            assert!(matches!(waiting.outcome().await, Ok(false)), "closed: {is_closed}");
         }
     });
 }
@@ -568,10 +542,7 @@ fn no_delivery_begins_once_the_store_is_closed() {
         let running = executor.spawn(async move { outbox.run_once("w", async |_| panic!("it was delivered")).await });
         turn().await;
         store.close().await;
-        while !running.is_done() {
-            turn().await;
-        }
-        assert!(matches!(running.take(), Some(Err(Error::Closed))));
+        assert!(matches!(running.outcome().await, Err(Error::Closed)));
     });
 }
 

@@ -1,16 +1,10 @@
-// `/url` in Node, for `import`: Node cannot fetch a file's address, so the file is read.
+// `/url` in Node, for `import`.
 
-import { readFile } from "node:fs/promises"
+import { engineBeside } from "../engine-beside.js"
 import type { InitInput } from "../init-input.js"
 import { init as load, setSource } from "../load.js"
 
-setSource(async () => {
-  try {
-    return await readFile(new URL("./engine.wasm", import.meta.url))
-  } catch (cause) {
-    throw new Error(`${String(cause)}; copy engine.wasm beside the bundle, or pass its bytes to init()`, { cause })
-  }
-})
+setSource(() => engineBeside(() => new URL("./engine.wasm", import.meta.url)))
 
 export function init(input?: InitInput): Promise<void> {
   return load(input)

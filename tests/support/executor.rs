@@ -111,6 +111,16 @@ impl<T> Task<T> {
         self.outcome.borrow_mut().take()
     }
 
+    /// Waits for what it comes to, giving every other task its turns.
+    pub async fn outcome(&self) -> T {
+        loop {
+            if let Some(outcome) = self.take() {
+                return outcome;
+            }
+            turn().await;
+        }
+    }
+
     /// Drops it wherever it waits: a tab that is gone.
     pub fn vanish(self) {
         let work = self.executor.inner.tasks.borrow_mut().remove(&self.id);

@@ -63,7 +63,7 @@ pub(super) async fn run<T: KeyedTransaction>(
     ids.floor.set(first_id);
     let mut asked = Some(answers).filter(|_| is_asked && now <= horizon);
     let mut written = stored;
-    while running.is_moving() && moves > 0 {
+    while running.must_move() && moves > 0 {
         let chunk = moves.min(MOVE_CHUNK);
         moves = moves.saturating_sub(chunk);
         running.move_back(chunk).await?;
@@ -212,9 +212,9 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
         }
     }
 
-    /// Whether something is to move: the clock was set back since the latest transaction, or before and not all has moved
-    /// since.
-    fn is_moving(&mut self) -> bool {
+    /// Takes note of the clock. Whether something is to move: the clock was set back since the latest transaction, or before
+    /// and not all has moved since.
+    fn must_move(&mut self) -> bool {
         if !self.header.is_moving()
             && let Some(step) = self.header.meta.observe(self.now)
         {

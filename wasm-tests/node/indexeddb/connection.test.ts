@@ -233,10 +233,15 @@ describe("a deadline", () => {
     return (name) => new Driver(new Own(name), "strict")
   }
 
-  test("ends a transaction that waits too long; nothing of it is stored, and the next one works", async () => {
+  async function startUnderFakeTimers(): Promise<IndexedDbDriver> {
     const driver = (await underFakeTimers())(freshName())
     await driver.connect()
     onTestFinished(() => driver.close())
+    return driver
+  }
+
+  test("ends a transaction that waits too long; nothing of it is stored, and the next one works", async () => {
+    const driver = await startUnderFakeTimers()
     const { name } = driver.database
     const end = hold((await connect(name)).transaction("alkstore", "readwrite"))
     const tx = await driver.begin()
@@ -256,9 +261,7 @@ describe("a deadline", () => {
   })
 
   test("begins anew with every answer, to reads and to masses of writes", async () => {
-    const driver = (await underFakeTimers())(freshName())
-    await driver.connect()
-    onTestFinished(() => driver.close())
+    const driver = await startUnderFakeTimers()
     const { name } = driver.database
     const end = hold((await connect(name)).transaction("alkstore", "readwrite"))
     const add = vi.spyOn(IDBObjectStore.prototype, "add")
@@ -280,9 +283,7 @@ describe("a deadline", () => {
   })
 
   test("that began anew is one all the same", async () => {
-    const driver = (await underFakeTimers())(freshName())
-    await driver.connect()
-    onTestFinished(() => driver.close())
+    const driver = await startUnderFakeTimers()
     const get = vi.spyOn(IDBObjectStore.prototype, "get")
     onTestFinished(() => get.mockRestore())
     const tx = await driver.begin()
@@ -299,9 +300,7 @@ describe("a deadline", () => {
   })
 
   test("is not used up by one timer that fires late", async () => {
-    const driver = (await underFakeTimers())(freshName())
-    await driver.connect()
-    onTestFinished(() => driver.close())
+    const driver = await startUnderFakeTimers()
     const end = hold((await connect(driver.database.name)).transaction("alkstore", "readwrite"))
     const tx = await driver.begin()
     const reading = tx.read([["get", 1]])
