@@ -178,6 +178,7 @@ impl Keyed for Connection {
             sim.pass(self.takes()).await;
             return Err(failure("a transaction could not begin"));
         }
+        sim.ledger.borrow_mut().opens(self.context);
         let id = sim.disk.borrow_mut().begin(self.context, sim.now());
         sim.disk.borrow().next();
         Ok(Transaction { connection: Self { sim: sim.clone(), context: self.context }, id })

@@ -199,7 +199,12 @@ pub fn same_rows(truth: &Truth, rows: &Rows<u64>, is_set_back: bool, written: &[
     if !rows.schedules.values().map(columns).eq(truth.schedules.values().map(columns)) {
         return violation(by_the_clock, format!("schedules {:?}, not {:?}", rows.schedules, truth.schedules));
     }
-    let stored = rows.header.unwrap_or_default().meta;
+    let header = rows.header.unwrap_or_default();
+    let moving = Some((header.moving, header.moved)).filter(|_| header.is_moving());
+    if moving != truth.moving {
+        return violation(Invariant::SetBackMovesAll, format!("moves {moving:?}, not {:?}", truth.moving));
+    }
+    let stored = header.meta;
     // The rest of a block of ids lies between what was given and what is stored.
     let given = truth.meta.next_id;
     let same = Meta { next_id: stored.next_id, ..truth.meta };

@@ -93,6 +93,8 @@ struct Open {
 /// What the scripts of a transaction have decided.
 #[derive(Default)]
 struct Decided {
+    /// Whether a script ran: not while what the clock says has to move.
+    ran: bool,
     rows: Truth,
     /// No id below may be given; a script that gives none may be offered another.
     next_id: JobId,
@@ -110,6 +112,7 @@ struct Decided {
 pub struct Sealed {
     context: usize,
     life: u64,
+    clock_read: bool,
     decided: Decided,
 }
 
@@ -227,10 +230,15 @@ impl Ledger {
         self.life(context).answered = true;
     }
 
-    /// A transaction is begun, with scripts that ask for these first.
-    pub fn begins(&mut self, context: usize, openings: &[Option<Scope>]) {
+    /// A transaction of the storage is begun.
+    pub fn opens(&mut self, context: usize) {
         let life = self.life(context);
         (life.answered, life.clock_read) = (false, false);
+    }
+
+    /// Scripts that ask for these first are to run in one transaction.
+    pub fn begins(&mut self, context: usize, openings: &[Option<Scope>]) {
+        let life = self.life(context);
         let members = openings.iter().map(|opening| match opening {
             Some(Scope::Deadline { queue }) => Member::Look(queue.clone()),
             Some(Scope::Lock { name }) if *name == leader_lock() => Member::Leader,
@@ -275,6 +283,7 @@ impl Ledger {
                 let how = format!("the instant {} is older than the transaction", now.as_millis());
                 return Err(Violation::new(Invariant::ClockInside, how));
             }
+            decided.ran = true;
             decided.rows = truth;
             decided.set_back = decided.rows.observe(now);
         }
@@ -303,12 +312,15 @@ impl Ledger {
     pub fn seal(&mut self, context: usize) -> Sealed {
         let life = self.life(context);
         let decided = life.open.as_mut().map(|open| std::mem::take(&mut open.decided)).unwrap_or_default();
-        Sealed { context, life: life.number, decided }
+        Sealed { context, life: life.number, clock_read: life.clock_read, decided }
     }
 
     /// A transaction is committed: from now on what it decided is true.
     pub fn committed(&mut self, sim: &Sim, sealed: Sealed, rows: &Rows<u64>, is_lost: bool) -> Result<(), Violation> {
-        let Sealed { context, life, decided } = sealed;
+        let Sealed { context, life, clock_read, decided } = sealed;
+        if !decided.ran {
+            return self.has_moved(sim, clock_read, rows);
+        }
         let Decided { rows: truth, answers, staged, set_back, written, leads, counts, .. } = decided;
         let same = judge::same_rows(&truth, rows, set_back.is_some(), &written);
         self.truth = truth;
@@ -326,6 +338,19 @@ impl Ledger {
             }
         }
         same
+    }
+
+    /// A transaction is committed in which no script ran: as much has moved as one transaction may move.
+    fn has_moved(&mut self, sim: &Sim, clock_read: bool, rows: &Rows<u64>) -> Result<(), Violation> {
+        if !clock_read {
+            return Err(Violation::new(Invariant::ClockInside, "a move began with an older instant".into()));
+        }
+        let header = rows.header.unwrap_or_default();
+        if self.truth.moves_on(&header, sim.weather.moves)?.is_some() {
+            sim.count("correction committed");
+        }
+        sim.count("part of a move committed");
+        judge::same_rows(&self.truth, rows, true, &[])
     }
 
     /// A loop goes to sleep.

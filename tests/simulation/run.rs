@@ -26,7 +26,7 @@ const DRAINS_WITHIN: i64 = 5 * MINUTE;
 const HEARS_WITHIN: i64 = 10 * SECOND;
 
 /// How often it is tried whether everybody hears.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 12;
 
 /// So many steps are more than a run needs.
 const STEPS_MAX: u64 = 100_000;
@@ -78,11 +78,6 @@ fn play(sim: &Sim) {
     if sim.weather.channel {
         hear(sim);
     }
-    let held = sim.ledger.borrow().truth.locks.get(&leader_lock()).map(|row| row.expires_at.as_millis());
-    // A runner that was reloaded leaves its lease to lapse.
-    if sim.all_is_heard() && held.is_some_and(|until| until > sim.device.reading(sim.now(), sim.weather.apart)) {
-        sim.violated(Invariant::Drains, || "nobody runs schedules any more, and the lease is held".into());
-    }
 }
 
 /// Step by step, until `is_over` or something is violated.
@@ -99,7 +94,8 @@ fn go_on(sim: &Sim, is_over: impl Fn(&Sim) -> bool) {
 
 /// Somebody leads soon, and what is due has fired.
 fn lead(sim: &Sim) {
-    let (until, before) = (sim.now() + LEADS_WITHIN, sim.ledger.borrow().turns);
+    let within = LEADS_WITHIN + moves_within(sim);
+    let (until, before) = (sim.now() + within, sim.ledger.borrow().turns);
     let late = |sim: &Sim| {
         let latest = sim.device.reading(sim.now(), -sim.weather.apart) - 5 * SECOND;
         sim.ledger.borrow().truth.schedules.values().any(|row| row.next_fire_at.as_millis() < latest)
@@ -108,15 +104,33 @@ fn lead(sim: &Sim) {
     go_on(sim, |sim| sim.now() >= until || (is_led(sim) && !sim.somebody_acts()));
     if sim.violation().is_none() && !is_led(sim) {
         let truth = &sim.ledger.borrow().truth;
-        let how = format!("nothing fires {LEADS_WITHIN} ms later: {:?}, {:?}", truth.locks, truth.schedules);
+        let how = format!("nothing fires {within} ms later: {:?}, {:?}", truth.locks, truth.schedules);
         sim.violated(Invariant::Drains, || how);
     }
+}
+
+/// Whoever stops running schedules gives the lease back.
+fn stop_leading(sim: &Sim) {
+    let until = sim.now() + LEADS_WITHIN;
+    context::stop_runners(sim);
+    go_on(sim, |sim| sim.now() >= until || !sim.is_under_way(Label::Runner));
+    let held = sim.ledger.borrow().truth.locks.get(&leader_lock()).map(|row| row.expires_at.as_millis());
+    if held.is_some_and(|until| until > sim.device.reading(sim.now(), sim.weather.apart)) {
+        sim.violated(Invariant::Drains, || "nobody runs schedules any more, and the lease is held".into());
+    }
+}
+
+/// How long it takes at the most until everything has moved, if it is to: two rounds of the storage and a commit for a few
+/// jobs at a time.
+fn moves_within(sim: &Sim) -> i64 {
+    let transactions = sim.ledger.borrow().truth.jobs.len() / sim.weather.moves + 1;
+    3 * sim.weather.latency * transactions as i64
 }
 
 /// Every job is delivered, or is dead, soon after its last deadline.
 fn drain(sim: &Sim) {
     sim.drain();
-    context::stop_runners(sim);
+    stop_leading(sim);
     let tidy = Rc::new(Cell::new(false));
     sim.spawn(0, Label::Other, {
         let (tab, tidy) = (context::first(sim), Rc::clone(&tidy));

@@ -163,6 +163,11 @@ impl Sim {
         self.running.get()
     }
 
+    /// Whether a loop of this kind has not ended, in any context.
+    pub fn is_under_way(&self, label: Label) -> bool {
+        self.tasks.borrow().values().any(|task| task.label == label)
+    }
+
     /// Drops all tasks of a context, wherever they wait.
     pub fn drop_tasks(&self, context: usize) {
         let gone: Vec<u64> =

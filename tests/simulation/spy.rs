@@ -15,7 +15,7 @@ pub struct Watched {
 
 impl Watched {
     pub fn new(sim: &Sim, context: usize) -> Self {
-        let inner = KeyedStore::new(Connection { sim: sim.clone(), context });
+        let inner = KeyedStore::new(Connection { sim: sim.clone(), context }).moving_at_most(sim.weather.moves);
         Self { inner, sim: sim.clone(), context }
     }
 }

@@ -10,7 +10,9 @@ use alkstore::core::queue::enqueue::EnqueueOptions;
 use alkstore::core::{
     Change, Claim, Duration, Handling, Job, JobId, LockRow, Name, ScheduleRow, State, Tally, Timestamp,
 };
+use alkstore::runtime::Header;
 
+use crate::invariant::{Invariant, Violation};
 use crate::job::{self, dead, draft, free_at, in_jitter, is_due, is_leased, moved, waiting};
 use crate::operation::{Answer, Operation};
 use crate::weather::{HOUR, MINUTE, SECOND};
@@ -27,6 +29,8 @@ pub struct Truth {
     pub locks: BTreeMap<Name, LockRow>,
     pub schedules: BTreeMap<Name, Rc<ScheduleRow<u64>>>,
     pub meta: Meta,
+    /// A move that some transactions have begun, and none has ended: by how much, and up to which job.
+    pub moving: Option<(Duration, JobId)>,
 }
 
 /// What changes; `None` goes.
@@ -89,6 +93,7 @@ impl Delta {
 impl Truth {
     /// Every transaction starts with a look at the clock. By how much it was set back, if it was.
     pub fn observe(&mut self, now: Timestamp) -> Option<Duration> {
+        self.end_move();
         let latest = *self.meta.latest.get_or_insert(now);
         let step = latest.since(now);
         if step.as_millis() <= MINUTE {
@@ -97,11 +102,33 @@ impl Truth {
             }
             return None;
         }
+        self.begin_move(now, step);
+        self.end_move();
+        Some(step)
+    }
+
+    fn begin_move(&mut self, now: Timestamp, step: Duration) {
         self.meta.latest = Some(now);
         self.meta.moved_back = span(self.meta.moved_back.as_millis() + step.as_millis());
-        for (job, _) in self.jobs.values_mut() {
-            *job = Rc::new(moved(job, step));
+        self.moving = Some((step, 0));
+    }
+
+    /// Moves the jobs below `to` that have not moved yet. How many.
+    fn move_jobs(&mut self, to: JobId) -> usize {
+        let Some((step, from)) = &mut self.moving else { return 0 };
+        let mut count = 0;
+        for (job, _) in self.jobs.range_mut(*from..to.max(*from)).map(|(_, row)| row) {
+            *job = Rc::new(moved(job, *step));
+            count += 1;
         }
+        *from = to;
+        count
+    }
+
+    /// Moves all that has not moved yet. How many jobs.
+    fn end_move(&mut self) -> usize {
+        let count = self.move_jobs(JobId::MAX);
+        let Some((step, _)) = self.moving.take() else { return 0 };
         for lock in self.locks.values_mut() {
             lock.expires_at = lock.expires_at.minus(step);
         }
@@ -109,7 +136,40 @@ impl Truth {
             let next_fire_at = row.next_fire_at.minus(step);
             *row = Rc::new(ScheduleRow { next_fire_at, ..(**row).clone() });
         }
-        Some(step)
+        count
+    }
+
+    /// What a transaction did of which no script ran, and which left the storage with this header: it has moved jobs, at
+    /// most `max` of them, or found that somebody else has. By how much the clock was set back, if that is news.
+    pub fn moves_on(&mut self, header: &Header, max: usize) -> Result<Option<Duration>, Violation> {
+        let broken = |how: String| Err(Violation::new(Invariant::SetBackMovesAll, format!("{how}: {header:?}")));
+        let (latest, now) = (self.meta.latest.unwrap_or_default(), header.meta.latest.unwrap_or_default());
+        let step = span(header.meta.moved_back.as_millis() - self.meta.moved_back.as_millis());
+        let is_new = step != Duration::ZERO;
+        let mut count = 0;
+        if is_new {
+            count += self.end_move();
+            if latest.since(now) != step || step.as_millis() <= MINUTE {
+                return broken(format!("the clock was at {latest:?}"));
+            }
+            self.begin_move(now, step);
+        }
+        if header.is_moving() {
+            count += self.move_jobs(header.moved);
+            if count == 0 && !is_new {
+                return broken("nothing has moved".into());
+            }
+        } else {
+            count += self.end_move();
+            // With nothing left to move the clock is looked at as ever.
+            if !is_new && now.since(latest).as_millis() >= GRAIN {
+                self.meta.latest = Some(now);
+            }
+        }
+        if count > max {
+            return broken(format!("{count} jobs have moved, of {max} at the most"));
+        }
+        Ok(Some(step).filter(|_| is_new))
     }
 
     pub fn apply(&mut self, delta: Delta) {

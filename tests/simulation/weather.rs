@@ -45,6 +45,8 @@ pub struct Weather {
     pub gives_up: i64,
     /// A context closes its store.
     pub closes: i64,
+    /// How many jobs move in one transaction after the clock was set back, at the most.
+    pub moves: usize,
 }
 
 impl Weather {
@@ -73,6 +75,7 @@ impl Weather {
             channel: dice.percent(75),
             gives_up: dice.pick(&[0, 0, 100, 500]),
             closes: dice.pick(&[0, 0, 0, 20]),
+            moves: dice.pick(&[1, 3, 4_096]),
         }
     }
 }
