@@ -26,6 +26,9 @@ export function copyOut<P>(kept: P): P {
 }
 
 function clone(value: unknown): unknown {
+  if (typeof structuredClone !== "function" && nodesOwn() === undefined) {
+    throw new AlkstoreError("Codec", "the payload cannot be copied: this runtime has no structuredClone")
+  }
   try {
     return structuredCloneOf(value)
   } catch (cause) {
@@ -36,9 +39,11 @@ function clone(value: unknown): unknown {
 // Looked up at each call. Jest's jsdom environment takes it away, and Node's own serializer, which is the same
 // algorithm, is asked of the process: a bundler must not find a builtin here.
 function structuredCloneOf(value: unknown): unknown {
-  const v8 = typeof structuredClone === "function" ? undefined : globalThis.process?.getBuiltinModule?.("node:v8")
+  const v8 = typeof structuredClone === "function" ? undefined : nodesOwn()
   return v8 === undefined ? structuredClone(value) : v8.deserialize(v8.serialize(value))
 }
+
+const nodesOwn = () => globalThis.process?.getBuiltinModule?.("node:v8")
 
 /** The error for a payload that `copy` has thrown `cause` for. It names the part that is at fault, if one alone is. */
 export function notCopied(

@@ -33,7 +33,7 @@ function compileInput(input: EngineInput): Promise<WebAssembly.Module> | WebAsse
   if (typeof input === "string" || tag === "[object URL]") return fetchEngine(String(input), input as string | URL)
   if (tag === "[object Request]") return fetchEngine((input as Request).url, input as Request)
   if (tag === "[object Response]") return compileResponse(input as Response)
-  throw invalid("input", input, "bytes, a WebAssembly.Module, an address or a Response")
+  throw invalid("input", input, "bytes, a WebAssembly.Module, an address, a Request or a Response")
 }
 
 async function fetchEngine(address: string, request: string | URL | Request): Promise<WebAssembly.Module> {

@@ -24,10 +24,11 @@ export class AlkstoreError extends Error {
 /** A value in a message may be as long as a caller likes. What is in the middle of a longer message is left out. */
 const MESSAGE_MAX = 500
 const MESSAGE_END = 150
+const GAP = " … "
 
 function short(message: string): string {
   if (message.length <= MESSAGE_MAX) return message
-  return `${message.slice(0, MESSAGE_MAX - MESSAGE_END)} … ${message.slice(-MESSAGE_END)}`
+  return `${message.slice(0, MESSAGE_MAX - MESSAGE_END - GAP.length)}${GAP}${message.slice(-MESSAGE_END)}`
 }
 
 // On the prototype, so that it survives minifiers and is no own property of every error.

@@ -76,7 +76,7 @@ class StoreImpl implements Store {
   }
 
   outbox<P>(given: string, ...others: unknown[]): Outbox<P> {
-    const name = nameArgument("outbox", given)
+    const name = this.#live.checkedName("Outbox", given)
     const [options = null] = others
     if (options !== null) throw invalid("options", options, "absent: an outbox has none, its enqueue does")
     return new OutboxImpl<P>(this.#live, this.#live.inner.outbox(name), name)

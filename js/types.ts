@@ -12,7 +12,7 @@ export type Duration = number | string
 export type Instant = number | Date
 
 /**
- * What an {@link AlkstoreError} says in its `code`.
+ * What an `AlkstoreError` says in its `code`.
  *
  * - `InvalidName`: a name that is empty, only white space or not well-formed Unicode.
  * - `ReservedName`: a queue, outbox, lock or schedule name that starts with `__alkstore_`.
@@ -23,7 +23,8 @@ export type Instant = number | Date
  *   storage cannot keep. The message names the part.
  * - `Closed`: the store was closed, or the transaction's body has ended.
  * - `Storage`: the storage failed (quota, aborted transaction, lost connection). The operation did not happen;
- *   trying again may help.
+ *   trying again may help. Only where the message says so is it not known whether it did: a database did not answer a
+ *   commit for 30 s.
  * - `Unavailable`: the engine could not start; the message says why and what to do.
  * - `Panicked`: a defect of the engine stopped it. Open again: what was committed is intact.
  */

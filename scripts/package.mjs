@@ -27,9 +27,9 @@ const NODE_FILES = { "index.node.mjs": "index.node", "engine-text.node.mjs": "en
 const CJS_FILES = { "index.cjs": "index.require", "engine-text.cjs": "engine-text", "slim.cjs": "slim", "url.cjs": "url.require", "testing.cjs": "testing", "indexeddb.cjs": "indexeddb" }
 const TYPED_ENTRIES = ["index", "slim", "url", "testing", "indexeddb"]
 
-// The oldest that have the wasm features which the compiler uses, reference types above all. All have private fields,
+// The oldest that have structuredClone, and with it the wasm features which the compiler uses. All have private fields,
 // whose lowering would cost size and speed.
-const TARGET = ["chrome96", "firefox90", "safari15", "node18"]
+const TARGET = ["chrome98", "firefox94", "safari15.4", "node18"]
 
 // Of these there is one copy, in the core file: they have state, or a class to compare by, or several entries need them.
 const SHARED = ["arguments", "codec", "errors", "load", "storage", "store"].map((name) => join(root, "js", `${name}.ts`))

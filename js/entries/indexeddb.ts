@@ -33,6 +33,8 @@ export const indexedDb: (
  * missing, and may be called in every upgrade. Declared in Dexie the store is `alkstore: ",*k"`: leave it in every
  * later version, Dexie deletes stores that it is not told of.
  *
- * Throws `InvalidArgument` for what is no upgrade's transaction.
+ * `transaction` is that of the upgrade, `request.transaction`. Throws `InvalidArgument` for what is no upgrade's.
  */
-export const upgrade: (db: IDBDatabase, transaction: IDBTransaction) => void = makeStores
+export const upgrade: (db: IDBDatabase, transaction: IDBTransaction | null) => void = makeStores
+
+export type * from "../types.js"

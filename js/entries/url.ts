@@ -8,7 +8,8 @@ setSource(() => new URL("./engine.wasm", import.meta.url))
 
 /**
  * Loads the engine, from `engine.wasm` beside this module unless `input` says otherwise. Optional: `open` does it
- * too. Calling it again is fine and changes nothing. Rejects with `Unavailable`, and may then be called again.
+ * too. Calling it again is fine and changes nothing. Rejects with `Unavailable`, or with `InvalidArgument` for what is no
+ * `InitInput`, and may then be called again.
  */
 export function init(input?: InitInput): Promise<void> {
   return load(input)

@@ -12,9 +12,9 @@ export function payloadKey(id: number): Key[] {
 }
 
 /** Makes what is missing of them, in the upgrade of a database. */
-export function upgrade(database: IDBDatabase, transaction: IDBTransaction): void {
+export function upgrade(database: IDBDatabase, transaction: IDBTransaction | null): void {
   if (!holds(() => typeof database.createObjectStore === "function")) throw invalid("db", database, "an IDBDatabase")
-  if (!holds(() => transaction.mode === "versionchange")) {
+  if (transaction === null || !holds(() => transaction.mode === "versionchange")) {
     throw invalid("transaction", transaction, "the transaction of the database's upgrade")
   }
   const exists = database.objectStoreNames.contains(STORE)

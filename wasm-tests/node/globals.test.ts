@@ -54,6 +54,19 @@ test.each<[what: string, now: () => unknown, text: RegExp]>([
   await store.close()
 })
 
+test("without structuredClone, and Node's own, a payload is Codec and the message says why", async () => {
+  const store = await open()
+  vi.stubGlobal("structuredClone", undefined)
+  vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined as never)
+  const error = await rejection(() => store.queue("mail").enqueue(new Map([[1, { to: "a" }]])))
+  vi.unstubAllGlobals()
+  vi.restoreAllMocks()
+  const text = "the payload cannot be copied: this runtime has no structuredClone"
+  expect([error.code, error.message]).toEqual(["Codec", text])
+  expect(await store.queue("mail").stats()).toMatchObject({ pending: 0 })
+  await store.close()
+})
+
 test("no memory for an instance is Unavailable, and says so", async () => {
   vi.resetModules()
   const { open: openAnew } = await import("../../js/store.js")

@@ -12,7 +12,7 @@ interface Mail {
 }
 
 export async function durable(request: IDBOpenDBRequest): Promise<Durability> {
-  request.onupgradeneeded = () => upgrade(request.result, request.transaction!)
+  request.onupgradeneeded = () => upgrade(request.result, request.transaction)
   const store = await open({ storage: indexedDb({ database: request.result }) })
   const transaction: IDBTransaction = request.result.transaction(["notes", "alkstore"], "readwrite")
   await store.outbox("mail").enqueue({ to: "a" }, { transaction })

@@ -10,10 +10,17 @@ import { consumer, must, run, tool } from "./consumer.mjs"
 const program = readFileSync(new URL("./program.ts", import.meta.url), "utf8")
 const nodeProgram = `
   import { open } from "alkstore-wasm"
+  import { init as fromSlim } from "alkstore-wasm/slim"
   import { ManualClock } from "alkstore-wasm/testing"
+  import { init as fromUrl } from "alkstore-wasm/url"
   const store = await open({ clock: new ManualClock() })
   await store.queue<number>("mail").enqueue(1, { delay: "1s" })
-  await store.runSchedules(AbortSignal.timeout(1))`
+  await store.runSchedules(AbortSignal.timeout(1))
+  for (const load of [fromSlim, fromUrl]) {
+    await load(new Uint8Array(8))
+    // @ts-expect-error: no engine
+    await load(42)
+  }`
 
 const compilerOptions = {
   target: "ES2022",
@@ -45,6 +52,19 @@ test("a strict program compiles for Node, without the DOM's types", async (t) =>
   const types = dirname(createRequire(import.meta.url).resolve("@types/node/package.json"))
   const options = { ...compilerOptions, module: "nodenext", lib: ["ES2022"], types: ["node"], typeRoots: [dirname(types)] }
   write({ "main.mts": nodeProgram, "tsconfig.json": JSON.stringify({ compilerOptions: options, files: ["main.mts"] }) })
+  await must(process.execPath, [tool("typescript/bin/tsc"), "-p", folder], folder)
+})
+
+test("a library may give on what it has made of it, declarations and all", async (t) => {
+  const { folder, write } = await consumer(t)
+  const library = `
+    import { indexedDb } from "alkstore-wasm/indexeddb"
+    import { ManualClock } from "alkstore-wasm/testing"
+    export const storage = indexedDb("jobs")
+    const clock = new ManualClock()
+    export const advance = clock.advance.bind(clock)`
+  const options = { ...compilerOptions, module: "nodenext", noEmit: false, declaration: true, outDir: "out" }
+  write({ "main.mts": library, "tsconfig.json": JSON.stringify({ compilerOptions: options, files: ["main.mts"] }) })
   await must(process.execPath, [tool("typescript/bin/tsc"), "-p", folder], folder)
 })
 

@@ -231,7 +231,7 @@ describe("IndexedDB", () => {
     expectTypeOf(indexedDb("jobs")).toEqualTypeOf<StorageAdapter>()
     expectTypeOf(indexedDb).toBeCallableWith({ database }, { durability: "relaxed" })
     expectTypeOf<IndexedDbOptions["durability"]>().toEqualTypeOf<"strict" | "relaxed" | null | undefined>()
-    expectTypeOf(upgrade).toEqualTypeOf<(db: IDBDatabase, transaction: IDBTransaction) => void>()
+    expectTypeOf(upgrade).toEqualTypeOf<(db: IDBDatabase, transaction: IDBTransaction | null) => void>()
     expectTypeOf(open).toBeCallableWith({ storage: indexedDb("jobs") })
     // @ts-expect-error a database is opened by the app
     indexedDb({ database: "jobs" })

@@ -226,14 +226,15 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
 
     /// Moves what was derived from the clock back: the next jobs or, once there are none, locks and schedules.
     ///
-    /// A damaged job stays where it is: it must not keep the others from moving. Beside a damaged schedule none moves, and a
-    /// tick pulls them in.
+    /// A damaged job stays where it is: it must not keep the others from moving. Beside a damaged schedule none moves: a
+    /// tick pulls them in, if it need not read the damaged one.
     async fn move_back(&mut self, limit: usize) -> Result<(), Error> {
         let (step, from) = (self.header.moving, self.header.moved);
         let end = self.header.meta.next_id.max(from);
         let mut to = end;
         let rows = loop {
-            if let Some(mut answers) = self.sound(Read::Jobs(from, to, limit)).await? {
+            // One more than is to move: that a row is not the job that it says is seen from the next one.
+            if let Some(mut answers) = self.sound(Read::Jobs(from, to, limit.saturating_add(1))).await? {
                 break answers.jobs();
             }
             if to == from {
@@ -242,7 +243,7 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
             // Halfway, until it lies beyond or is the only one.
             to = from.saturating_add(to.saturating_sub(from) / 2);
         };
-        let is_whole = rows.len() < limit;
+        let is_whole = rows.len() <= limit;
         if rows.is_empty() && to == end {
             let locks = self.read(vec![Read::Locks]).await?.locks();
             let schedules = self.sound(Read::Schedules).await?.map_or_else(Vec::new, |mut found| found.schedules());
@@ -256,7 +257,7 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
             }
             (self.header.moving, self.header.moved) = (Duration::ZERO, 0);
         }
-        for mut row in rows {
+        for mut row in rows.into_iter().take(limit) {
             self.header.moved = row.job.id.saturating_add(1);
             Rc::make_mut(&mut row.job).move_back(step);
             self.update(row.job);

@@ -89,7 +89,7 @@ function refusalFault(
   return error.message.length > MESSAGE_MAX ? `the message has ${error.message.length} characters` : null
 }
 
-const MESSAGE_MAX = 510
+const MESSAGE_MAX = 500
 
 function matches(seen: unknown, wanted: unknown): boolean {
   try {
