@@ -76,8 +76,8 @@ pub struct Job {
     pub attempts: i64,
     /// The options it was enqueued under: shared by all that were enqueued through one handle.
     pub stamps: Rc<Stamps>,
-    /// How often it has been claimed in its whole life, redrives included: with the id this names
-    /// one claim, so a late worker can never be taken for the next holder.
+    /// The number of its latest claim, redrives included, or 0: with the id this names one claim, so a late worker can
+    /// never be taken for the next holder. See [`next_claim`](Job::next_claim).
     pub claims: u64,
     /// When it was enqueued.
     pub created_at: Timestamp,
@@ -86,6 +86,10 @@ pub struct Job {
     /// `None` while it waits.
     pub handling: Option<Box<Handling>>,
 }
+
+/// What a first claim's number is at the least, and at the most: storages keep it exactly, as they keep ids.
+const FIRST_CLAIM: i64 = 1;
+const FIRST_CLAIM_MAX: i64 = 1 << 52;
 
 /// What a job has once it was handed out, or has died.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -190,6 +194,16 @@ impl Job {
     /// The present claim.
     pub fn claim(&self) -> Claim {
         Claim { queue: self.queue.clone(), id: self.id, number: self.claims }
+    }
+
+    /// The number of the next claim: one more, and of the first one the instant in milliseconds. A storage that was emptied
+    /// begins with the same ids again, and a claim from before must not hold what is stored under them now.
+    pub fn next_claim(&self, now: Timestamp) -> u64 {
+        if self.claims == 0 {
+            FIRST_CLAIM.max(now.as_millis()).min(FIRST_CLAIM_MAX).unsigned_abs()
+        } else {
+            self.claims.saturating_add(1)
+        }
     }
 
     /// Whether a lease is running, whoever holds it.

@@ -81,7 +81,7 @@ fn a_delivery_that_outlasts_its_lease_settles_nothing() {
         });
         assert!(now(outcome).unwrap(), "there was a job; a lost race is no error");
         let (job, _) = now(outbox.get(1)).unwrap().unwrap();
-        assert_eq!((job.state, job.claims, &job.last_error), (State::Processing, 2, &None));
+        assert_eq!((job.state, job.attempts, &job.last_error), (State::Processing, 2, &None));
     }
 }
 

@@ -241,7 +241,7 @@ impl Contract {
             row.claimed_at = Some(now);
             row.claim_expires_at = Some(now + row.visibility);
             row.attempts += 1;
-            row.claims += 1;
+            row.claims = if row.claims == 0 { now.clamp(1, 1 << 52).unsigned_abs() } else { row.claims + 1 };
             row.clone()
         });
         claimed.collect()

@@ -401,7 +401,7 @@ impl Truth {
                     ..Handling::default()
                 }),
                 attempts: job.attempts + 1,
-                claims: job.claims + 1,
+                claims: if job.claims == 0 { now.as_millis().unsigned_abs() } else { job.claims + 1 },
                 ..job.clone()
             });
             claimed.push((Rc::clone(&job), self.jobs[&job.id].1));

@@ -34,6 +34,8 @@ pub struct Timetable {
     queues: BTreeMap<String, Handle>,
     locks: BTreeMap<(String, String), Lock<TestStore<Text>, ManualClock>>,
     transaction: Option<Transaction<TestStore<Text>, ManualClock>>,
+    /// The number of each job's first claim: claims are counted from there.
+    first_claims: BTreeMap<u64, u64>,
 }
 
 impl Timetable {
@@ -42,7 +44,13 @@ impl Timetable {
     }
 
     pub fn of(world: World) -> Self {
-        Self { world, queues: BTreeMap::new(), locks: BTreeMap::new(), transaction: None }
+        Self {
+            world,
+            queues: BTreeMap::new(),
+            locks: BTreeMap::new(),
+            transaction: None,
+            first_claims: BTreeMap::new(),
+        }
     }
 
     /// Gives a queue its options; others have none.
@@ -79,7 +87,7 @@ impl Timetable {
             "tx" => self.transaction(verb, words),
             name => {
                 let handle = self.handle(name)?;
-                queue(&handle, verb, words)
+                queue(&handle, verb, words, &mut self.first_claims)
             }
         }
     }
@@ -168,7 +176,18 @@ impl Timetable {
     }
 }
 
-fn queue(queue: &Handle, verb: &str, mut words: Words<'_>) -> Result<String, Error> {
+fn queue(
+    queue: &Handle,
+    verb: &str,
+    mut words: Words<'_>,
+    first_claims: &mut BTreeMap<u64, u64>,
+) -> Result<String, Error> {
+    let claim = |words: &mut Words<'_>, first_claims: &BTreeMap<u64, u64>| {
+        let (id, which) = take::<1>(words)[0].split_once('#').expect("id#claim");
+        let (id, which): (u64, u64) = (id.parse().unwrap(), which.parse().unwrap());
+        let first = first_claims.get(&id).copied().unwrap_or(1);
+        Claim { queue: queue.name().clone(), id, number: first + which - 1 }
+    };
     Ok(match verb {
         "enqueue" => {
             let [payload] = take(&mut words);
@@ -180,20 +199,23 @@ fn queue(queue: &Handle, verb: &str, mut words: Words<'_>) -> Result<String, Err
                 Some(n) => now(queue.claim_batch(worker, n.parse().unwrap()))?,
                 None => now(queue.claim_one(worker))?.into_iter().collect(),
             };
-            list(jobs.iter().map(|claimed| format!("{}#{}", claimed.job.id, claimed.job.claims)))
+            list(jobs.iter().map(|claimed| {
+                let first = *first_claims.entry(claimed.job.id).or_insert(claimed.job.claims);
+                format!("{}#{}", claimed.job.id, claimed.job.claims - first + 1)
+            }))
         }
-        "ack" => now(queue.ack(claim(queue, &mut words)))?.to_string(),
+        "ack" => now(queue.ack(claim(&mut words, first_claims)))?.to_string(),
         "heartbeat" => {
-            let claim = claim(queue, &mut words);
+            let claim = claim(&mut words, first_claims);
             now(queue.heartbeat(claim, span(take::<1>(&mut words)[0])))?.to_string()
         }
         "retry" => {
-            let claim = claim(queue, &mut words);
+            let claim = claim(&mut words, first_claims);
             let (delay, error) = settling(words);
             now(queue.retry(claim, error, delay))?.to_string()
         }
         "fail" => {
-            let claim = claim(queue, &mut words);
+            let claim = claim(&mut words, first_claims);
             now(queue.fail(claim, settling(words).1))?.to_string()
         }
         "deliver" => {
@@ -254,11 +276,6 @@ fn which(words: Words<'_>) -> Option<Vec<u64>> {
         ["none"] => Some(Vec::new()),
         _ => Some(words.iter().map(|word| word.parse().unwrap()).collect()),
     }
-}
-
-fn claim(queue: &Handle, words: &mut Words<'_>) -> Claim {
-    let (id, number) = take::<1>(words)[0].split_once('#').expect("id#claim");
-    Claim { queue: queue.name().clone(), id: id.parse().unwrap(), number: number.parse().unwrap() }
 }
 
 fn span(text: &str) -> Duration {

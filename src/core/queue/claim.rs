@@ -54,7 +54,7 @@ impl<P> Script<P> for ClaimJobs<P> {
                 ..Handling::default()
             }));
             job.attempts = job.attempts.saturating_add(1);
-            job.claims = job.claims.saturating_add(1);
+            job.claims = job.next_claim(now);
             view.update(Rc::clone(&row));
             self.claimed.push(ClaimedJob { job: row, payload });
         }
