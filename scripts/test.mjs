@@ -15,6 +15,9 @@ const skipped = []
 // On a fresh clone nothing is compiled a second time.
 if (process.env.CI) process.env.CARGO_INCREMENTAL ??= "0"
 
+// What could not be built fails every part that needs it, and is told once.
+const told = new Set()
+
 await script(async () => {
   const unknown = named.filter((name) => !(name in parts))
   if (unknown.length > 0) throw new Error(`no such part: ${unknown}; there are ${Object.keys(parts).join(", ")}`)
@@ -53,9 +56,6 @@ async function inTurn(names, built) {
   for (const name of names) results.push(await part(name, built[neededBy(name)]))
   return results
 }
-
-// What could not be built fails every part that needs it, and is told once.
-const told = new Set()
 
 async function part(name, ready) {
   let began = performance.now()

@@ -8,14 +8,16 @@ mod support;
 
 use alkstore::core::entropy::uniform;
 use alkstore::core::index::Section;
+use std::cell::Cell;
 use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
 use alkstore::core::queue::enqueue::{Enqueue, EnqueueOptions};
 use alkstore::core::queue::{QUEUE_STAMPS, QueueOptions};
-use alkstore::core::{Duration, Entropy, Error, Name, Script, Timestamp};
+use alkstore::core::{Duration, Entropy, Error, Name, Script, Step, Timestamp, View};
 use alkstore::runtime::{
     Engine, Keyed, KeyedStore, KeyedTransaction, ManualClock, MemoryStore, Queue, StopToken, Store,
 };
@@ -475,39 +477,151 @@ fn a_commit_that_fails_fails_its_group_and_nothing_of_it_happened() {
 }
 
 #[test]
-fn a_leader_that_is_dropped_holds_nobody_up() {
+fn a_transaction_goes_on_whoever_of_its_callers_is_dropped_at_whichever_await() {
+    for turns in 1..20 {
+        let (table, executor, _, queue) = slow(3);
+        executor.run_until(async {
+            let enqueue = |payload: u64| {
+                let queue = queue.clone();
+                executor.spawn(async move { queue.enqueue(payload, &plain()).await })
+            };
+            let first = enqueue(0);
+            let others: Vec<_> = (1..4).map(enqueue).collect();
+            first.outcome().await.unwrap();
+            for _ in 0..turns {
+                turn().await;
+            }
+            let mut others = others.into_iter();
+            others.next().unwrap().vanish();
+            for (task, id) in others.zip(3..) {
+                assert_eq!(task.outcome().await.unwrap(), id, "after {turns} turns");
+            }
+            assert_eq!(queue.stats().await.unwrap().pending, 4, "it was under way, after {turns} turns");
+            assert_eq!(table.commits(), 3, "nothing was done again, after {turns} turns");
+        });
+    }
+}
+
+#[test]
+fn an_operation_that_is_dropped_in_line_does_not_happen() {
     let (_, executor, _, queue) = slow(5);
     executor.run_until(async {
         let enqueue = |payload: u64| {
             let queue = queue.clone();
             executor.spawn(async move { queue.enqueue(payload, &plain()).await })
         };
-        let leader = enqueue(1);
+        let (first, dropped, last) = (enqueue(1), enqueue(2), enqueue(3));
         turn().await;
-        let follower = enqueue(2);
-        turn().await;
-        leader.vanish();
-        assert!(follower.outcome().await.is_ok());
-        assert_eq!(queue.stats().await.unwrap().pending, 1, "of the one that vanished nothing was committed");
+        dropped.vanish();
+        first.outcome().await.unwrap();
+        last.outcome().await.unwrap();
+        let stored = queue.list(None, 0, 10).await.unwrap();
+        assert_eq!(stored.iter().map(|(_, payload)| *payload).collect::<Vec<_>>(), [1, 3]);
     });
 }
 
 #[test]
-fn whoever_shares_a_transaction_with_a_leader_that_is_dropped_is_told_that_it_failed() {
-    let (_, executor, _, queue) = slow(5);
+fn who_is_next_in_line_and_is_dropped_holds_nobody_up() {
+    for turns in 0..20 {
+        let (_, executor, _, queue) = slow(2);
+        executor.run_until(async {
+            let enqueue = |payload: u64| {
+                let queue = queue.clone();
+                executor.spawn(async move { queue.enqueue(payload, &plain()).await })
+            };
+            let (first, next, last) = (enqueue(1), enqueue(2), enqueue(3));
+            for _ in 0..turns {
+                turn().await;
+            }
+            next.vanish();
+            first.outcome().await.unwrap();
+            last.outcome().await.unwrap();
+        });
+    }
+}
+
+#[test]
+fn of_a_transaction_that_everybody_has_left_nothing_is_left() {
+    let (table, executor, _, queue) = slow(5);
     executor.run_until(async {
         let enqueue = |payload: u64| {
             let queue = queue.clone();
             executor.spawn(async move { queue.enqueue(payload, &plain()).await })
         };
-        let (first, leader, follower) = (enqueue(1), enqueue(2), enqueue(3));
-        first.outcome().await.unwrap();
+        let alone = enqueue(1);
         turn().await;
-        turn().await;
-        leader.vanish();
-        assert!(matches!(follower.outcome().await, Err(Error::Storage(_))));
-        assert_eq!(queue.stats().await.unwrap().pending, 1, "that of the first");
+        alone.vanish();
+        enqueue(2).outcome().await.unwrap();
+        assert_eq!((table.commits(), queue.stats().await.unwrap().pending), (1, 1));
     });
+}
+
+#[test]
+fn a_script_that_panics_fails_whoever_shares_its_transaction_and_the_store_goes_on() {
+    struct Panics;
+    impl Script<u64> for Panics {
+        fn step(&mut self, _: &mut View<u64>) -> Step {
+            panic!("a script of somebody's own")
+        }
+    }
+    let (_, executor, store, queue) = slow(1);
+    executor.run_until(async {
+        let first = executor.spawn({
+            let queue = queue.clone();
+            async move { queue.enqueue(1, &plain()).await }
+        });
+        let bad = executor.spawn({
+            let store = store.clone();
+            async move {
+                let mut running = Box::pin(store.run(Panics));
+                poll_fn(move |context| {
+                    let polled = catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(context).is_ready()));
+                    polled.map_or(
+                        Poll::Ready("panicked"),
+                        |ready| if ready { Poll::Ready("done") } else { Poll::Pending },
+                    )
+                })
+                .await
+            }
+        });
+        let other = executor.spawn({
+            let queue = queue.clone();
+            async move { queue.enqueue(2, &plain()).await }
+        });
+        first.outcome().await.unwrap();
+        assert_eq!(bad.outcome().await, "panicked");
+        let failed = other.outcome().await.unwrap_err();
+        assert_eq!(failed.to_string(), "an operation of the same transaction panicked");
+        assert_eq!(queue.stats().await.unwrap().pending, 1);
+    });
+}
+
+#[test]
+fn what_waits_in_line_is_not_polled_before_its_turn() {
+    const CALLS: u64 = 1_000;
+    let (table, executor, _, queue) = slow(1);
+    let polls = Rc::new(Cell::new(0));
+    executor.run_until(async {
+        let calls: Vec<_> = (0..CALLS)
+            .map(|payload| {
+                let (queue, polls) = (queue.clone(), Rc::clone(&polls));
+                executor.spawn(async move {
+                    let plain = plain();
+                    let mut running = Box::pin(queue.enqueue(payload, &plain));
+                    poll_fn(move |context| {
+                        polls.set(polls.get() + 1);
+                        running.as_mut().poll(context)
+                    })
+                    .await
+                })
+            })
+            .collect();
+        for call in calls {
+            call.outcome().await.unwrap();
+        }
+    });
+    let most = 2 * CALLS as usize + 20 * table.commits();
+    assert!(polls.get() <= most, "{} polls of {CALLS} calls", polls.get());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 
 use super::flag::{Flag, Pending, StopToken, first_of};
-use super::group::Group;
+use super::group::{Group, Run};
 use super::host::Host;
 use super::lock::Lock;
 use super::outbox::Outbox;
@@ -40,7 +40,7 @@ pub(super) struct Shared<S: Store, H: Host> {
     entropy: RefCell<Option<Entropy>>,
     /// The loops that have something to give back when the store closes.
     pub(super) loops: Pending,
-    group: Group<S::Payload>,
+    pub(super) group: Group<S::Payload>,
 }
 
 impl<S: Store, H: Host> fmt::Debug for Shared<S, H> {
@@ -170,7 +170,7 @@ impl<S: Store, H: Host> Engine<S, H> {
         let done = self.transact_now(&mut *script.borrow_mut());
         match done {
             Some(done) => Box::pin(ready(done)),
-            None => Box::pin(self.shared.group.run(&self.shared.store, &self.shared.host, script)),
+            None => Box::pin(Run::new(Rc::clone(&self.shared), script)),
         }
     }
 

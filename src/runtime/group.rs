@@ -1,87 +1,128 @@
 //! Group commit: operations that wait for a storage together share one of its transactions.
 //!
-//! While a transaction is under way, further operations queue up; whoever finds none under way leads, and takes all
-//! that wait along, in the order of their calls. Each keeps its own outcome: a refusal of one disturbs no other, nor does a
-//! damaged row that only one asks for. Only a transaction that fails fails all of them.
+//! While a transaction is under way, further operations get into line; the next one takes all that wait along, in the
+//! order of their calls. Each keeps its own outcome: a refusal of one disturbs no other, nor does a damaged row that only
+//! one asks for. Only a transaction that fails fails all of them.
+//!
+//! A transaction belongs to nobody: one of the callers drives it, and if that one is dropped another goes on. With the
+//! last of them it is dropped itself.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
 
-use super::flag::Flag;
-use super::host::Clock;
+use super::engine::Shared;
+use super::host::Host;
 use super::store::Store;
 use crate::core::{Error, Scope, Script, Step, StoreError, View};
 
 /// How many operations share a transaction at the most. More would hold up everybody else who shares the storage.
 pub const GROUP_MAX: usize = 256;
 
-type Shared<P> = Rc<RefCell<dyn Script<P>>>;
-type Outcome = Rc<RefCell<Option<Result<(), Error>>>>;
+type Outcome = Result<(), Error>;
+type Transaction = Pin<Box<dyn Future<Output = Outcome>>>;
 
 /// The operations of one store.
 pub(super) struct Group<P> {
-    waiting: RefCell<Vec<Member<P>>>,
-    /// While a transaction is under way: set when it ends.
-    ended: RefCell<Option<Flag>>,
+    line: RefCell<VecDeque<Member<P>>>,
+    running: RefCell<Option<Running>>,
+}
+
+/// A script of the group, borrowed only while it is stepped, and whose it is.
+struct Member<P> {
+    script: Rc<RefCell<dyn Script<P>>>,
+    call: Rc<Call>,
+}
+
+#[derive(Default)]
+struct Call {
+    outcome: RefCell<Option<Outcome>>,
+    /// From the first time that it was polled.
+    waker: RefCell<Option<Waker>>,
+    /// It has its outcome, or was dropped.
+    is_over: Cell<bool>,
+}
+
+/// The transaction under way.
+struct Running {
+    /// Taken out while it is polled: one that is not back has panicked.
+    transaction: Option<Transaction>,
+    calls: Vec<Rc<Call>>,
+    /// Who is woken by the storage. Of those in line anybody may be.
+    driver: Option<Rc<Call>>,
 }
 
 impl<P> Default for Group<P> {
     fn default() -> Self {
-        Self { waiting: RefCell::default(), ended: RefCell::default() }
+        Self { line: RefCell::default(), running: RefCell::default() }
     }
 }
 
-impl<P> Group<P> {
-    /// Runs a script, together with those that wait: it waits as soon as this is called. One whose caller is gone is run
-    /// all the same.
-    pub(super) fn run<S>(
-        &self,
-        store: &S,
-        clock: &dyn Clock,
-        script: Shared<P>,
-    ) -> impl Future<Output = Result<(), Error>>
-    where
-        S: Store<Payload = P>,
-    {
-        let outcome = Outcome::default();
-        self.waiting.borrow_mut().push(Member { script, outcome: Rc::clone(&outcome) });
-        async move {
-            loop {
-                if let Some(outcome) = outcome.take() {
-                    return outcome;
-                }
-                let under_way = self.ended.borrow().clone();
-                match under_way {
-                    // All who wait look then: the first one leads.
-                    Some(ended) => ended.wait().await,
-                    None => self.lead(store, clock).await,
-                }
+impl<P: 'static> Group<P> {
+    /// Begins a transaction with those who are first in line.
+    fn begin<S: Store<Payload = P>, H: Host>(&self, shared: &Rc<Shared<S, H>>) -> Running {
+        let mut line = self.line.borrow_mut();
+        let count = line.len().min(GROUP_MAX);
+        let mut members: Vec<Member<P>> = line.drain(..count).collect();
+        let calls = members.iter().map(|member| Rc::clone(&member.call)).collect();
+        let shared = Rc::clone(shared);
+        // At its end it lets go of the scripts, before anybody learns how it went: whoever does takes theirs back.
+        let transaction = Box::pin(async move {
+            let mut scripts: Vec<&mut dyn Script<P>> = members.iter_mut().map(|member| member as _).collect();
+            shared.store.transact(&shared.host, &mut scripts).await
+        });
+        Running { transaction: Some(transaction), calls, driver: None }
+    }
+
+    /// Tells everybody of the transaction how it went, and lets the next one begin.
+    fn end(&self, outcome: &Outcome) {
+        let ended = self.running.take();
+        // Who drove it goes on by itself.
+        let _own = ended.as_ref().and_then(|running| running.driver.as_ref()).and_then(|driver| driver.waker.take());
+        for call in ended.iter().flat_map(|running| &running.calls) {
+            // Some have failed by themselves.
+            call.outcome.borrow_mut().get_or_insert_with(|| outcome.clone());
+            call.wake();
+        }
+        self.hand_over(None);
+    }
+
+    /// Finds somebody who goes on, if it was `gone`, or nobody, who was to.
+    fn hand_over(&self, gone: Option<&Rc<Call>>) {
+        let mut running = self.running.borrow_mut();
+        let mut calls: &[Rc<Call>] = &[];
+        if let Some(running) = &mut *running {
+            if running.driver.as_ref().is_some_and(|driver| gone.is_none_or(|gone| !Rc::ptr_eq(driver, gone))) {
+                return;
             }
+            running.driver = None;
+            calls = &running.calls;
+        }
+        let line = self.line.borrow();
+        let others = || calls.iter().chain(line.iter().map(|member| &member.call)).filter(|call| !call.is_over.get());
+        // Who was never polled comes by itself.
+        let next = others().find(|call| call.waker.borrow().is_some()).cloned();
+        let is_deserted = next.is_none() && others().next().is_none();
+        drop(line);
+        let deserted = running.take_if(|_| is_deserted);
+        drop(running);
+        drop(deserted);
+        if let Some(next) = next {
+            next.wake();
         }
     }
-
-    async fn lead<S: Store<Payload = P>>(&self, store: &S, clock: &dyn Clock) {
-        let mut members = self.take();
-        self.ended.replace(Some(Flag::new()));
-        let outcomes = members.iter().map(|member| Rc::clone(&member.outcome)).collect();
-        let mut leading = Leading { ended: &self.ended, outcomes, outcome: Err(abandoned()) };
-        let mut scripts: Vec<&mut dyn Script<P>> = members.iter_mut().map(|member| member as _).collect();
-        leading.outcome = store.transact(clock, &mut scripts).await;
-        // Before anybody learns that it went well: whoever does takes the script back.
-        drop(members);
-    }
-
-    fn take(&self) -> Vec<Member<P>> {
-        let mut waiting = self.waiting.borrow_mut();
-        let count = waiting.len().min(GROUP_MAX);
-        waiting.drain(..count).collect()
-    }
 }
 
-/// A script of the group, borrowed only while it is stepped, and where its outcome goes.
-struct Member<P> {
-    script: Shared<P>,
-    outcome: Outcome,
+impl Call {
+    fn wake(&self) {
+        // Taken out first: a waker may run anything.
+        let waker = self.waker.take();
+        if let Some(waker) = waker.filter(|_| !self.is_over.get()) {
+            waker.wake();
+        }
+    }
 }
 
 impl<P> Script<P> for Member<P> {
@@ -94,31 +135,87 @@ impl<P> Script<P> for Member<P> {
     }
 
     fn fail(&mut self, error: Error) -> Result<(), Error> {
-        self.outcome.replace(Some(Err(error)));
+        self.call.outcome.replace(Some(Err(error)));
         Ok(())
     }
 }
 
-/// However a leader ends, dropped at an await too: its group learns how it went, and others may lead.
-struct Leading<'g> {
-    ended: &'g RefCell<Option<Flag>>,
-    outcomes: Vec<Outcome>,
-    outcome: Result<(), Error>,
+/// One operation of the group: in line as soon as this is made. Dropped before its transaction begins it does not
+/// happen; after that it may.
+pub(super) struct Run<S: Store, H: Host> {
+    shared: Rc<Shared<S, H>>,
+    call: Rc<Call>,
 }
 
-impl Drop for Leading<'_> {
-    fn drop(&mut self) {
-        for outcome in &self.outcomes {
-            // Some have failed by themselves.
-            outcome.borrow_mut().get_or_insert_with(|| self.outcome.clone());
+impl<S: Store, H: Host> Run<S, H> {
+    pub(super) fn new(shared: Rc<Shared<S, H>>, script: Rc<RefCell<dyn Script<S::Payload>>>) -> Self {
+        let call = Rc::new(Call::default());
+        shared.group.line.borrow_mut().push_back(Member { script, call: Rc::clone(&call) });
+        Self { shared, call }
+    }
+
+    /// Gets the transaction on, if it is for this call to do. Whether it has ended.
+    fn drive(&self, context: &mut Context<'_>) -> bool {
+        let group = &self.shared.group;
+        let mut running = group.running.borrow_mut();
+        let current = running.get_or_insert_with(|| group.begin(&self.shared));
+        if current.driver.as_ref().is_some_and(|driver| !Rc::ptr_eq(driver, &self.call)) {
+            return false;
         }
-        if let Some(ended) = self.ended.take() {
-            ended.set();
+        current.driver = Some(Rc::clone(&self.call));
+        let transaction = current.transaction.take();
+        drop(running);
+        let outcome = match transaction {
+            Some(mut transaction) => match transaction.as_mut().poll(context) {
+                Poll::Ready(outcome) => outcome,
+                Poll::Pending => {
+                    if let Some(current) = &mut *group.running.borrow_mut() {
+                        current.transaction = Some(transaction);
+                    }
+                    return false;
+                }
+            },
+            None => Err(panicked()),
+        };
+        group.end(&outcome);
+        true
+    }
+}
+
+impl<S: Store, H: Host> Future for Run<S, H> {
+    type Output = Outcome;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+        loop {
+            if let Some(outcome) = self.call.outcome.take() {
+                self.call.is_over.set(true);
+                return Poll::Ready(outcome);
+            }
+            // Dropped outside of the borrow: a waker's drop may run anything.
+            let _old = self.call.waker.replace(Some(context.waker().clone()));
+            if !self.drive(context) {
+                return Poll::Pending;
+            }
         }
     }
 }
 
-fn abandoned() -> Error {
-    let message = "an operation of the same transaction was dropped";
+impl<S: Store, H: Host> Drop for Run<S, H> {
+    fn drop(&mut self) {
+        if self.call.is_over.replace(true) {
+            return;
+        }
+        let group = &self.shared.group;
+        let mut line = group.line.borrow_mut();
+        let at = line.iter().position(|member| Rc::ptr_eq(&member.call, &self.call));
+        let left = at.and_then(|at| line.remove(at));
+        drop(line);
+        drop(left);
+        group.hand_over(Some(&self.call));
+    }
+}
+
+fn panicked() -> Error {
+    let message = "an operation of the same transaction panicked";
     Error::Storage(StoreError { message: message.into(), cause: None })
 }

@@ -26,7 +26,7 @@ pub trait Timer {
 }
 
 /// The world, in one.
-pub trait Host: Clock + Timer {
+pub trait Host: Clock + Timer + 'static {
     /// 64 random bits that no seed fixes: runners are told apart by them.
     fn random(&self) -> u64;
 }

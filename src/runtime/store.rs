@@ -8,7 +8,7 @@ use crate::core::{Error, Script};
 ///
 /// There is no get and no put: a storage runs scripts, and answers the read shapes of
 /// [`Scope`](crate::core::Scope). Its own transactions serialise everybody who shares it.
-pub trait Store {
+pub trait Store: 'static {
     /// A handle to a payload. The engine never looks at one.
     type Payload: Clone + 'static;
 

@@ -142,6 +142,11 @@ impl Ledger {
         id
     }
 
+    /// A call's future is dropped: it does not happen, unless it is in a transaction already.
+    pub fn gives_up(&mut self, context: usize, id: CallId) {
+        self.life(context).waiting.retain(|(waiting, _)| *waiting != id);
+    }
+
     /// Whether a call that is not answered yet is committed.
     pub fn is_committed(&mut self, context: usize, id: CallId) -> bool {
         matches!(self.life(context).fates.get(&id), Some(Fate::Committed(_)))

@@ -128,6 +128,7 @@ impl Tab {
             let patience = sim.dice.roll(0, 2 * sim.weather.latency);
             let Some(outcome) = either(call, sim.pass(patience)).await else {
                 sim.count("answer not waited for");
+                sim.ledger.borrow_mut().gives_up(self.context, id);
                 return Err(failure(GAVE_UP));
             };
             outcome

@@ -148,7 +148,7 @@ impl Sim {
     }
 
     pub fn until(&self, at: i64) -> Pass {
-        Pass { sim: self.clone(), at, armed: false }
+        Pass { sim: self.clone(), at, waker: None }
     }
 
     /// Starts a task of a context.
@@ -342,7 +342,8 @@ impl Wake for TaskWaker {
 pub struct Pass {
     sim: Sim,
     at: i64,
-    armed: bool,
+    /// Of whoever polled it last.
+    waker: Option<Rc<RefCell<Waker>>>,
 }
 
 impl Pass {
@@ -358,10 +359,12 @@ impl Future for Pass {
         if self.sim.now() >= self.at {
             return Poll::Ready(());
         }
-        if !self.armed {
-            self.armed = true;
-            let waker = poller.waker().clone();
-            self.sim.at(self.at, move |_| waker.wake());
+        if let Some(waker) = &self.waker {
+            waker.replace(poller.waker().clone());
+        } else {
+            let waker = Rc::new(RefCell::new(poller.waker().clone()));
+            self.waker = Some(Rc::clone(&waker));
+            self.sim.at(self.at, move |_| waker.borrow().wake_by_ref());
         }
         Poll::Pending
     }

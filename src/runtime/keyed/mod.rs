@@ -19,7 +19,7 @@ use crate::core::{Error, JobId, Scope, Script, Topic};
 pub use rows::{Answer, Header, Read, Row, Write};
 
 /// A place where rows are kept under keys.
-pub trait Keyed {
+pub trait Keyed: 'static {
     /// A handle to a payload.
     type Payload: Clone + 'static;
     /// A transaction of it.
