@@ -647,6 +647,57 @@ fn a_wait_that_is_stopped_or_closed_while_it_looks_ends_with_false_though_a_job_
 }
 
 #[test]
+fn a_wait_that_is_stopped_or_closed_before_it_could_look_ends_at_once() {
+    for is_closed in [false, true] {
+        let (_, executor, store, queue) = slow(100);
+        executor.run_until(async {
+            let (queue, stop) = (queue.clone(), StopToken::new());
+            let slow = executor.spawn({
+                let queue = queue.clone();
+                async move { queue.enqueue(1_u64, &plain()).await }
+            });
+            let waiting = executor.spawn({
+                let stop = stop.clone();
+                async move { queue.wait(&stop).await }
+            });
+            turn().await;
+            let closing = is_closed.then(|| {
+                let store = store.clone();
+                executor.spawn(async move { store.close().await })
+            });
+            stop.set();
+            turn().await;
+            turn().await;
+            assert!(matches!(waiting.take(), Some(Ok(false))), "closed: {is_closed}");
+            assert!(!slow.is_done());
+            slow.outcome().await.unwrap();
+            if let Some(closing) = closing {
+                closing.outcome().await;
+            }
+        });
+    }
+}
+
+#[test]
+fn who_has_closed_a_store_finds_all_done_that_was_called_before() {
+    let (table, executor, store, queue) = slow(5);
+    executor.run_until(async {
+        let enqueue = |payload: u64| {
+            let queue = queue.clone();
+            executor.spawn(async move { queue.enqueue(payload, &plain()).await })
+        };
+        let (first, second) = (enqueue(1), enqueue(2));
+        turn().await;
+        store.close().await;
+        assert!(matches!((first.take(), second.take()), (Some(Ok(1)), Some(Ok(2)))));
+        let commits = table.commits();
+        assert!(matches!(queue.enqueue(3, &plain()).await, Err(Error::Closed)));
+        store.close().await;
+        assert_eq!(table.commits(), commits, "again it is nothing");
+    });
+}
+
+#[test]
 fn no_delivery_begins_once_the_store_is_closed() {
     let (clock, table, executor) = (ManualClock::default(), Table::slow(3), Executor::default());
     let store = Engine::new(KeyedStore::new(table), clock, None);

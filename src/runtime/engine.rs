@@ -17,7 +17,7 @@ use super::transaction::Transaction;
 use super::wakes::Listener;
 use crate::core::lock::TryLock;
 use crate::core::queue::QueueOptions;
-use crate::core::{Duration, Entropy, Error, Name, Script, outbox};
+use crate::core::{Duration, Entropy, Error, Name, Script, Step, View, outbox};
 
 type Waiting<'e> = Pin<Box<dyn Future<Output = Result<(), Error>> + 'e>>;
 
@@ -30,6 +30,15 @@ type Waiting<'e> = Pin<Box<dyn Future<Output = Result<(), Error>> + 'e>>;
 #[derive(Debug)]
 pub struct Engine<S: Store, H: Host> {
     pub(super) shared: Rc<Shared<S, H>>,
+}
+
+/// The script of nothing to do.
+struct Nothing;
+
+impl<P> Script<P> for Nothing {
+    fn step(&mut self, _: &mut View<P>) -> Step {
+        Step::Done
+    }
 }
 
 pub(super) struct Shared<S: Store, H: Host> {
@@ -113,12 +122,16 @@ impl<S: Store, H: Host> Engine<S, H> {
     }
 
     /// Closes the store. Running [`run_schedules`](Engine::run_schedules) resolve after giving their
-    /// lock back, which this waits for; waits end; open transactions roll back; every later call is
-    /// [`Error::Closed`]. Jobs in delivery stay claimed until they lapse, and locks until their
+    /// lock back, and what was called before comes to its end; both are waited for. Waits end; open transactions roll back;
+    /// every later call is [`Error::Closed`]. Jobs in delivery stay claimed until they lapse, and locks until their
     /// deadline. Closing again is nothing.
     pub async fn close(&self) {
         self.shared.closed.set();
         self.shared.loops.ended().await;
+        if !self.shared.group.is_idle() {
+            // The last in line. If its transaction fails, so have the others.
+            let _ = Run::new(Rc::clone(&self.shared), Rc::new(RefCell::new(Nothing))).await;
+        }
     }
 
     /// Whether [`close`](Engine::close) was called.
@@ -172,6 +185,17 @@ impl<S: Store, H: Host> Engine<S, H> {
             Some(done) => Box::pin(ready(done)),
             None => Box::pin(Run::new(Rc::clone(&self.shared), script)),
         }
+    }
+
+    /// What `work` comes to; `None` if a stop or the store's end comes first: it is dropped then.
+    pub(super) async fn unless_ended<T>(&self, work: impl Future<Output = T>, stop: &StopToken) -> Option<T> {
+        let mut outcome = None;
+        {
+            let mut work = pin!(async { outcome = Some(work.await) });
+            let (mut stopped, mut closed) = (pin!(stop.wait()), pin!(self.shared.closed.wait()));
+            first_of([work.as_mut(), stopped.as_mut(), closed.as_mut()]).await;
+        }
+        outcome
     }
 
     /// How every loop waits: for `span`, or until a wake, a stop or the store's end.

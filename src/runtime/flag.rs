@@ -17,8 +17,14 @@ pub type StopToken = Flag;
 #[derive(Debug, Default)]
 struct Inner {
     set: Cell<bool>,
-    next: Cell<u64>,
-    wakers: RefCell<Vec<(u64, Waker)>>,
+    waiters: RefCell<Waiters>,
+}
+
+/// Who waits, each in a slot of its own: thousands of workers may wait for one stop.
+#[derive(Debug, Default)]
+struct Waiters {
+    slots: Vec<Option<Waker>>,
+    free: Vec<usize>,
 }
 
 impl Flag {
@@ -31,9 +37,7 @@ impl Flag {
     pub fn set(&self) {
         self.inner.set.set(true);
         // Taken out first: a waker may run anything.
-        for (_, waker) in self.inner.wakers.take() {
-            waker.wake();
-        }
+        self.inner.waiters.take().slots.into_iter().flatten().for_each(Waker::wake);
     }
 
     /// Whether it is set.
@@ -43,9 +47,7 @@ impl Flag {
 
     /// Resolves once it is set; at once if it is already.
     pub fn wait(&self) -> Wait {
-        let id = self.inner.next.get();
-        self.inner.next.set(id.wrapping_add(1));
-        Wait { flag: self.clone(), id }
+        Wait { flag: self.clone(), slot: None }
     }
 
     /// Whether both are the same flag.
@@ -55,7 +57,8 @@ impl Flag {
 
     /// How many wait.
     pub fn waiting(&self) -> usize {
-        self.inner.wakers.borrow().len()
+        let waiters = self.inner.waiters.borrow();
+        waiters.slots.len().saturating_sub(waiters.free.len())
     }
 }
 
@@ -63,37 +66,52 @@ impl Flag {
 #[derive(Debug)]
 pub struct Wait {
     flag: Flag,
-    id: u64,
+    /// Once it has been polled.
+    slot: Option<usize>,
 }
 
 impl Future for Wait {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.flag.is_set() {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let Self { flag, slot } = &mut *self;
+        if flag.is_set() {
             return Poll::Ready(());
         }
-        let waker = context.waker().clone();
-        let mut wakers = self.flag.inner.wakers.borrow_mut();
+        let waker = Some(context.waker().clone());
+        let mut waiters = flag.inner.waiters.borrow_mut();
+        let at = *slot.get_or_insert_with(|| waiters.take_slot());
         // Dropped after the borrow, like the one below: a waker's drop may run anything.
-        let _old = match wakers.iter_mut().find(|(id, _)| *id == self.id) {
-            Some((_, known)) => Some(std::mem::replace(known, waker)),
-            None => {
-                wakers.push((self.id, waker));
-                None
-            }
-        };
-        drop(wakers);
+        let _old = waiters.slots.get_mut(at).map(|slot| std::mem::replace(slot, waker));
+        drop(waiters);
         Poll::Pending
     }
 }
 
 impl Drop for Wait {
     fn drop(&mut self) {
-        let mut wakers = self.flag.inner.wakers.borrow_mut();
-        let at = wakers.iter().position(|(id, _)| *id == self.id);
-        let _old = at.map(|at| wakers.swap_remove(at));
-        drop(wakers);
+        let mut waiters = self.flag.inner.waiters.borrow_mut();
+        let _old = self.slot.and_then(|at| waiters.give_back(at));
+        drop(waiters);
+    }
+}
+
+impl Waiters {
+    fn take_slot(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len().saturating_sub(1)
+        })
+    }
+
+    /// Of a flag that is set there is none any more.
+    fn give_back(&mut self, at: usize) -> Option<Waker> {
+        let waker = self.slots.get_mut(at)?.take();
+        self.free.push(at);
+        if self.free.len() == self.slots.len() {
+            *self = Self::default();
+        }
+        waker
     }
 }
 

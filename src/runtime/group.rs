@@ -61,6 +61,11 @@ impl<P> Default for Group<P> {
 }
 
 impl<P: 'static> Group<P> {
+    /// Whether nobody is in line, and no transaction under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.running.borrow().is_none() && self.line.borrow().is_empty()
+    }
+
     /// Begins a transaction with those who are first in line.
     fn begin<S: Store<Payload = P>, H: Host>(&self, shared: &Rc<Shared<S, H>>) -> Running {
         let mut line = self.line.borrow_mut();

@@ -236,7 +236,10 @@ impl<S: Store, H: Host> Queue<S, H> {
             let listener = wakes.listen(Topic::Queue(self.name.clone()));
             let ready = wakes.listen(Topic::Ready(self.name.clone()));
             let next = Rc::new(RefCell::new(NextClaim::new(self.name.clone())));
-            self.engine.run_even_closed(Rc::clone(&next) as _).await?;
+            let looking = self.engine.run_even_closed(Rc::clone(&next) as _);
+            // In line behind others it may take long.
+            let Some(looked) = self.engine.unless_ended(looking, stop).await else { return Ok(false) };
+            looked?;
             let NextClaim { deadline, now, .. } = *next.borrow();
             let nap = match deadline.wait(now) {
                 // Unless it was stopped, or the store closed, while it looked.
