@@ -8,7 +8,6 @@
 //! last of them it is dropped itself.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -26,7 +25,7 @@ type Transaction = Pin<Box<dyn Future<Output = Outcome>>>;
 
 /// The operations of one store.
 pub(super) struct Group<P> {
-    line: RefCell<VecDeque<Member<P>>>,
+    line: RefCell<Vec<Member<P>>>,
     running: RefCell<Option<Running>>,
 }
 
@@ -38,7 +37,10 @@ struct Member<P> {
 
 #[derive(Default)]
 struct Call {
+    /// Set when its transaction ends.
     outcome: RefCell<Option<Outcome>>,
+    /// Why its script failed by itself. Till the end its caller may have to drive the others.
+    failed: RefCell<Option<Error>>,
     /// From the first time that it was polled.
     waker: RefCell<Option<Waker>>,
     /// It has its outcome, or was dropped.
@@ -87,8 +89,8 @@ impl<P: 'static> Group<P> {
         // Who drove it goes on by itself.
         let _own = ended.as_ref().and_then(|running| running.driver.as_ref()).and_then(|driver| driver.waker.take());
         for call in ended.iter().flat_map(|running| &running.calls) {
-            // Some have failed by themselves.
-            call.outcome.borrow_mut().get_or_insert_with(|| outcome.clone());
+            let failed = call.failed.take();
+            call.outcome.replace(Some(failed.map_or_else(|| outcome.clone(), Err)));
             call.wake();
         }
         self.hand_over(None);
@@ -140,7 +142,7 @@ impl<P> Script<P> for Member<P> {
     }
 
     fn fail(&mut self, error: Error) -> Result<(), Error> {
-        self.call.outcome.replace(Some(Err(error)));
+        self.call.failed.replace(Some(error));
         Ok(())
     }
 }
@@ -155,7 +157,7 @@ pub(super) struct Run<S: Store, H: Host> {
 impl<S: Store, H: Host> Run<S, H> {
     pub(super) fn new(shared: Rc<Shared<S, H>>, script: Rc<RefCell<dyn Script<S::Payload>>>) -> Self {
         let call = Rc::new(Call::default());
-        shared.group.line.borrow_mut().push_back(Member { script, call: Rc::clone(&call) });
+        shared.group.line.borrow_mut().push(Member { script, call: Rc::clone(&call) });
         Self { shared, call }
     }
 
@@ -213,7 +215,7 @@ impl<S: Store, H: Host> Drop for Run<S, H> {
         let group = &self.shared.group;
         let mut line = group.line.borrow_mut();
         let at = line.iter().position(|member| Rc::ptr_eq(&member.call, &self.call));
-        let left = at.and_then(|at| line.remove(at));
+        let left = at.map(|at| line.remove(at));
         drop(line);
         drop(left);
         group.hand_over(Some(&self.call));
