@@ -1,8 +1,7 @@
 //! Every way an operation can fail. "There is nothing to do" and a lost race are values, never errors.
 
-use std::any::Any;
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Why an operation was refused or could not be done. Nothing was stored in either case.
 ///
@@ -88,31 +87,50 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    /// Of [`Error::Storage`] what lies underneath, if the storage said.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Storage(StoreError { cause: Some(cause), .. }) => Some(&**cause),
+            _ => None,
+        }
+    }
+}
 
 /// What a storage says when it fails. The whole storage transaction did not happen.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct StoreError {
     /// What failed, for a person to read.
     pub message: Box<str>,
-    /// What lies underneath, in the storage's own type.
-    pub cause: Option<Rc<dyn Any>>,
-}
-
-impl fmt::Debug for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StoreError").field("message", &self.message).finish_non_exhaustive()
-    }
+    /// What lies underneath, in the storage's own type: the [`source`](std::error::Error::source) of the [`Error`], which
+    /// `downcast_ref` gives back. `None` if the message says all.
+    pub cause: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
     #[test]
-    fn what_a_storage_said_shows_in_a_debug_print_and_what_lies_underneath_needs_none() {
-        let cause: Rc<dyn Any> = Rc::new("of any type");
-        let error = StoreError { message: "the disk is full".into(), cause: Some(cause) };
-        assert_eq!(format!("{error:?}"), r#"StoreError { message: "the disk is full", .. }"#);
+    fn an_error_goes_wherever_errors_go_and_leads_to_what_lies_underneath() {
+        fn fails(cause: impl std::error::Error + Send + Sync + 'static) -> Result<(), AnyError> {
+            let error = StoreError { message: "a read failed".into(), cause: Some(Arc::new(cause)) };
+            Err(Error::Storage(error))?;
+            Ok(())
+        }
+        let error = fails(std::io::Error::other("no such page")).err();
+        let source = error.as_ref().and_then(|error| error.source()?.downcast_ref::<std::io::Error>());
+        let said = [error.as_ref().map(ToString::to_string), source.map(ToString::to_string)];
+        assert_eq!(said.each_ref().map(Option::as_deref), [Some("a read failed"), Some("no such page")]);
+    }
+
+    #[test]
+    fn nothing_lies_underneath_where_no_storage_says_so() {
+        let quiet = StoreError { message: "the disk is full".into(), cause: None };
+        for error in [Error::Storage(quiet), Error::Closed, Error::argument("n", 0, "positive")] {
+            assert!(std::error::Error::source(&error).is_none(), "{error}");
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Values into JavaScript's, and back.
 
+use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use js_sys::Array;
 use serde::Serialize;
@@ -156,9 +158,37 @@ fn record(record: &impl Serialize) -> JsValue {
     record.serialize(&serializer).unwrap_or_else(JsValue::from)
 }
 
+/// What a storage or a clock threw. A value may go from thread to thread, as errors must, where there are no threads:
+/// with atomics this does not compile.
+struct Thrown(JsValue);
+
+// For a person, the other side has more to say.
+impl fmt::Display for Thrown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("thrown")
+    }
+}
+
+impl fmt::Debug for Thrown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Thrown {}
+
+fn failure(message: &str, cause: JsValue) -> Error {
+    Error::Storage(StoreError { message: message.into(), cause: Some(Arc::new(Thrown(cause))) })
+}
+
+/// What an adapter rejected with, or threw: an error of the package's own already.
+pub fn storage_error(cause: JsValue) -> Error {
+    failure("the storage failed", cause)
+}
+
 /// The user's clock threw, or told no time.
 pub fn clock_error(cause: JsValue) -> Error {
-    Error::Storage(StoreError { message: "the clock failed".into(), cause: Some(Rc::new(cause)) })
+    failure("the clock failed", cause)
 }
 
 pub fn outcome(host: &JsHost, result: Result<JsValue, Error>) -> Outcome {
@@ -167,7 +197,9 @@ pub fn outcome(host: &JsHost, result: Result<JsValue, Error>) -> Outcome {
 
 pub fn error(host: &JsHost, error: &Error) -> JsValue {
     let cause = match error {
-        Error::Storage(StoreError { cause: Some(cause), .. }) => cause.downcast_ref::<JsValue>().cloned(),
+        Error::Storage(StoreError { cause: Some(cause), .. }) => {
+            cause.downcast_ref::<Thrown>().map(|thrown| thrown.0.clone())
+        }
         _ => None,
     };
     host.error(error.code().into(), error.to_string().into(), cause.unwrap_or(JsValue::UNDEFINED))

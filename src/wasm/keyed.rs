@@ -4,15 +4,15 @@
 //! js/keyed.ts describes. An adapter moves rows and decides nothing.
 
 use std::cell::Cell;
-use std::rc::Rc;
 
 use js_sys::{Array, Promise};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
+use super::convert::storage_error;
 use super::rows::{Packed, length, push_entry, unpack};
 use crate::core::index::{FIRST, schedules_queue};
-use crate::core::{Error, Name, StoreError, Topic};
+use crate::core::{Error, Name, Topic};
 use crate::runtime::{Answer, Header, Keyed, KeyedTransaction, Read, Row, Write, format};
 
 #[wasm_bindgen]
@@ -78,9 +78,9 @@ impl Keyed for Adapter {
     type Transaction = Transaction;
 
     async fn begin(&self) -> Result<Transaction, Error> {
-        let begun = Adapter::begin(self).map_err(failure)?;
+        let begun = Adapter::begin(self).map_err(storage_error)?;
         let handle = if begun.has_type::<Promise>() {
-            JsFuture::from(begun.unchecked_into::<Promise>()).await.map_err(failure)?
+            JsFuture::from(begun.unchecked_into::<Promise>()).await.map_err(storage_error)?
         } else {
             begun
         };
@@ -90,11 +90,6 @@ impl Keyed for Adapter {
     fn announce(&self, given: &[Topic]) {
         self.wake(&topics(given));
     }
-}
-
-/// What an adapter rejected with, or threw: an error of the package's own already.
-fn failure(cause: JsValue) -> Error {
-    Error::Storage(StoreError { message: "the storage failed".into(), cause: Some(Rc::new(cause)) })
 }
 
 /// Topics as contexts tell them to each other: what about, as a letter, and of which queue.
@@ -141,7 +136,7 @@ impl Transaction {
     /// Resolves once all writes have been taken, and in a transaction of the engine's own are durable.
     pub async fn finish(&self) -> Result<(), Error> {
         self.committed.set(true);
-        JsFuture::from(self.handle.commit()).await.map(drop).map_err(failure)
+        JsFuture::from(self.handle.commit()).await.map(drop).map_err(storage_error)
     }
 
     fn put(&self, kind: u32, row: &Packed, payload: &JsValue) {
@@ -197,7 +192,8 @@ impl KeyedTransaction for Transaction {
     async fn read(&self, reads: &[Read]) -> Result<Vec<Answer<JsValue>>, Error> {
         let mut asked = Asked::default();
         reads.iter().for_each(|read| asked.add(read));
-        let answers = JsFuture::from(self.handle.ask(&asked.numbers, asked.text.into())).await.map_err(failure)?;
+        let answers =
+            JsFuture::from(self.handle.ask(&asked.numbers, asked.text.into())).await.map_err(storage_error)?;
         let answers: Array = answers.unchecked_into();
         let mut given = Vec::new();
         for (read, found) in reads.iter().zip(answers.iter()) {
