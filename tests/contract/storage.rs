@@ -1,6 +1,6 @@
 //! A storage that fails, and a clock that cannot tell: nothing happened, and the store goes on.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use alkstore::core::queue::QueueOptions;
@@ -365,4 +365,92 @@ fn a_runner_that_cannot_give_its_lease_back_says_so() {
     stop.set();
     executor.run_until(clock.settle());
     assert!(matches!(run.take(), Some(Err(Error::Storage(_)))));
+}
+
+/// A payload that calls the store as it goes.
+#[derive(Clone)]
+struct Farewell(Rc<dyn Fn()>);
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+#[test]
+fn what_memory_removes_may_call_the_store_as_it_goes_and_finds_the_operation_done() {
+    let clock = ManualClock::default();
+    let store = Engine::new(MemoryStore::<Farewell>::new(), clock.clone(), None);
+    let mail = store.queue("mail", QueueOptions::default()).unwrap();
+    let (left, rows) = (Rc::new(RefCell::new(Vec::new())), mail.clone());
+    let seen = Rc::clone(&left);
+    let payload = Farewell(Rc::new(move || seen.borrow_mut().push(now(rows.stats()).unwrap())));
+    let queued =
+        || left.take().into_iter().map(|tally| tally.pending + tally.processing + tally.dead).collect::<Vec<_>>();
+    let enqueue = || now(mail.enqueue(payload.clone(), &plain())).unwrap();
+
+    enqueue();
+    let job = now(mail.claim_one("w")).unwrap().unwrap().job.clone();
+    assert_eq!(queued(), [1], "the claim's own");
+    assert!(now(mail.ack(job.claim())).unwrap());
+    assert_eq!(queued(), [0], "acknowledged");
+
+    let id = enqueue();
+    assert!(now(mail.cancel(id)).unwrap());
+    assert_eq!(queued(), [0], "cancelled");
+
+    for _ in 0..3 {
+        enqueue();
+        let claim = now(mail.claim_one("w")).unwrap().unwrap().job.claim();
+        now(mail.fail(claim, None)).unwrap();
+    }
+    queued();
+    assert_eq!(now(mail.purge(None)).unwrap(), 3);
+    assert_eq!(queued(), [0; 3], "none goes before all are gone");
+
+    let schedule = || now(store.schedule("tick", "@every 1s", "mail", payload.clone(), Default::default())).unwrap();
+    schedule();
+    schedule();
+    assert_eq!(queued(), [0], "replaced");
+    clock.set(clock.now().unwrap().minus(secs(7_200)));
+    assert_eq!(now(store.schedules()).unwrap().len(), 1);
+    assert!(now(store.unschedule("tick")).unwrap());
+    assert_eq!(queued(), [0], "gone, though the clock was set back");
+}
+
+#[test]
+fn engines_share_a_storage_that_has_no_clones() {
+    struct Alone(MemoryStore<Text>);
+
+    impl Store for Alone {
+        type Payload = Text;
+
+        async fn transact(&self, clock: &dyn Clock, scripts: &mut [&mut dyn Script<Text>]) -> Result<(), Error> {
+            self.0.transact(clock, scripts).await
+        }
+
+        fn transact_now(&self, clock: &dyn Clock, scripts: &mut [&mut dyn Script<Text>]) -> Option<Result<(), Error>> {
+            self.0.transact_now(clock, scripts)
+        }
+
+        fn wakes(&self) -> &Wakes {
+            self.0.wakes()
+        }
+    }
+
+    let storage = Rc::new(Alone(MemoryStore::new()));
+    let stores = [1, 2].map(|seed| Engine::new(Rc::clone(&storage), ManualClock::default(), Some(seed)));
+    let [mine, yours] = stores.each_ref().map(|store| store.queue("mail", QueueOptions::default()).unwrap());
+    let stop = StopToken::new();
+    let executor = Executor::default();
+    let waiting = executor.spawn(async move { yours.wait(&stop).await.map(|more| (yours, more)) });
+    assert!(!waiting.is_done());
+    now(mine.enqueue("x".into(), &plain())).unwrap();
+    let (yours, more) = executor.run_until(waiting.outcome()).unwrap();
+    assert!(more, "woken by the other");
+    assert_eq!(&*now(yours.claim_one("w")).unwrap().unwrap().payload, "x");
+    assert!(
+        stores[0].run_now(&mut Stats::new(Name::shared("queue", "mail").unwrap())).is_some(),
+        "as the storage itself"
+    );
 }

@@ -11,6 +11,7 @@ pub fn is_keyed() -> bool {
     std::env::var_os("ALKSTORE_TEST_STORAGE").is_some_and(|storage| storage == "keyed")
 }
 
+#[derive(Clone)]
 pub enum TestStore<P: Clone + 'static> {
     Memory(MemoryStore<P>),
     Keyed(Rc<KeyedStore<Table<P>>>),
@@ -23,15 +24,6 @@ impl<P: Clone + 'static> TestStore<P> {
             Self::Keyed(Rc::new(KeyedStore::new(Table::default()).moving_at_most(2)))
         } else {
             Self::Memory(MemoryStore::new())
-        }
-    }
-}
-
-impl<P: Clone + 'static> Clone for TestStore<P> {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Memory(store) => Self::Memory(store.clone()),
-            Self::Keyed(store) => Self::Keyed(Rc::clone(store)),
         }
     }
 }
