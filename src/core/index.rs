@@ -72,6 +72,9 @@ impl Section {
 }
 
 /// What a section is sorted by: two columns and the id, zero where a section has less.
+///
+/// A job's ends with its id, so in a section of a queue each is there once. Those of schedules are an instant and zeros,
+/// and several schedules may have the same: an index whose entries must be unique needs the row's own key behind it.
 pub type Sort = (i64, i64, JobId);
 
 /// Before everything in a section.
@@ -122,7 +125,8 @@ pub fn job_entries(job: &Job, now: Timestamp, mut entry: impl FnMut(Section, Sor
     }
 }
 
-/// Calls `entry` with each entry of a schedule.
+/// Calls `entry` with each entry of a schedule, of [`schedules_queue`]: `(instant, 0, 0)`, which another schedule may have
+/// too. In a table whose primary key is queue, section and [`Sort`] the one would replace the other, and never fire.
 pub fn schedule_entries<P>(row: &ScheduleRow<P>, mut entry: impl FnMut(Section, Sort)) {
     entry(Section::Boundary, (row.next_fire_at.as_millis(), 0, 0));
     entry(Section::Previous, (row.next_fire_at.minus(row.interval).as_millis(), 0, 0));

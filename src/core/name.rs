@@ -44,6 +44,9 @@ impl Name {
 
     /// A name that only tells holders apart: the owner of a lock or the worker of a claim.
     ///
+    /// Of a name that was stored, or sent to another context, this makes the same again: the engine's own ones are among
+    /// them, which [`shared`](Name::shared) refuses.
+    ///
     /// # Errors
     /// [`Error::InvalidName`] if it is empty or only (Unicode) white space.
     pub fn local(argument: &'static str, name: &str) -> Result<Self, Error> {

@@ -18,9 +18,10 @@ use crate::core::{Error, JobId, Scope, Script, Topic};
 
 pub use rows::{Answer, Header, Read, Row, Write};
 
-/// A place where rows are kept under keys.
+/// A place where rows are kept under keys. [`mod@format`] makes columns of rows, and rows of columns; who stores names otherwise
+/// makes them again with [`Name::local`](crate::core::Name::local), since some are the engine's own.
 pub trait Keyed: 'static {
-    /// A handle to a payload.
+    /// A handle to a payload, as [`Store::Payload`].
     type Payload: Clone + 'static;
     /// A transaction of it.
     type Transaction: KeyedTransaction<Payload = Self::Payload>;
@@ -33,13 +34,17 @@ pub trait Keyed: 'static {
     async fn begin(&self) -> Result<Self::Transaction, Error>;
 
     /// Tells everybody else who shares the storage of a commit that is about to be asked for: the transactions that they
-    /// begin then wait for this one.
+    /// begin then wait for this one. Whoever waits in this context is woken once it has committed.
+    ///
+    /// How they are told is the storage's affair: there each topic is handed to `store.wakes().wake(&topic)`
+    /// ([`Wakes::wake`]), or where some may have been missed [`Wakes::wake_all`] is called. Where there is no way to tell
+    /// them this does nothing: they look again by themselves, after [`Wakes::idle_sleep_max`] at the latest.
     fn announce(&self, topics: &[Topic]);
 }
 
 /// A transaction under way. Dropping it before it is committed leaves nothing of it.
 pub trait KeyedTransaction {
-    /// A handle to a payload.
+    /// A handle to a payload, as [`Store::Payload`].
     type Payload: Clone;
 
     /// Answers all of `reads`, in their order. They see what was written before.
@@ -52,6 +57,9 @@ pub trait KeyedTransaction {
     fn write(&self, write: Write<Self::Payload>);
 
     /// Resolves once all of it is durable.
+    ///
+    /// Who drops its future gives up the answer. The commit may have been asked for by then and go through all the same:
+    /// afterwards all of it is there, or nothing, and nobody here is told or woken. Never a part of it.
     ///
     /// # Errors
     /// [`Error::Storage`]: nothing of it was persisted.
@@ -106,7 +114,7 @@ impl<K: Keyed> KeyedStore<K> {
     }
 
     /// Runs scripts in a transaction that is somebody else's: it commits with it, or vanishes with it. Gives the topics to wake
-    /// once that has committed.
+    /// once that has committed: [`Wakes::wake`] here, and others as in [`Keyed::announce`].
     ///
     /// # Errors
     /// As [`Store::transact`]; the transaction is then of no use any more.

@@ -48,6 +48,10 @@ pub enum Read {
     /// [`Answer::Jobs`].
     Jobs(JobId, JobId, usize),
     /// A part of the index, both ends included → [`Answer::Jobs`], or [`Answer::Schedules`] of the last two sections.
+    ///
+    /// Ascending by [`Sort`], column by column, as signed numbers, and the lowest ones if there are more than `limit`. No
+    /// two jobs are equal, for theirs ends with the id: a job out of order, or given twice, is damage. Schedules that are
+    /// equal may come in any order.
     Index {
         /// The queue.
         queue: Name,
