@@ -22,7 +22,7 @@ const INPUTS = [
 ]
 
 // Each file of pkg/dist, and the module in js/entries that it is made of.
-const ESM_FILES = { "core.mjs": "core", "index.mjs": "index", "workerd.mjs": "workerd", "slim.mjs": "slim", "url.mjs": "url", "testing.mjs": "testing", "indexeddb.mjs": "indexeddb" }
+const ESM_FILES = { "core.mjs": "core", "index.mjs": "index", "workerd.mjs": "workerd", "edge.mjs": "edge", "slim.mjs": "slim", "url.mjs": "url", "testing.mjs": "testing", "indexeddb.mjs": "indexeddb" }
 const NODE_FILES = { "index.node.mjs": "index.node", "engine-text.node.mjs": "engine-text", "slim.node.mjs": "slim", "url.node.mjs": "url.node", "testing.node.mjs": "testing", "indexeddb.node.mjs": "indexeddb" }
 const CJS_FILES = { "index.cjs": "index.require", "engine-text.cjs": "engine-text", "slim.cjs": "slim", "url.cjs": "url.require", "testing.cjs": "testing", "indexeddb.cjs": "indexeddb" }
 const TYPED_ENTRIES = ["index", "slim", "url", "testing", "indexeddb"]
@@ -183,7 +183,7 @@ function engineFrom(folder) {
         return { contents: inlined(folder), loader: "js" }
       })
       onResolve({ filter: /\/target\/engine\/glue\.js$/ }, () => ({ path: join(root, folder, "glue.js") }))
-      onResolve({ filter: /^\.\/engine(\.wasm|-text\.cjs)$/ }, ({ path }) => ({ path, external: true }))
+      onResolve({ filter: /^\.\/engine(\.wasm(\?module)?|-text\.cjs)$/ }, ({ path }) => ({ path, external: true }))
       // Loaded only where it is needed; anywhere else one bundles the other.
       onResolve({ filter: /^\.\/engine-text\.js$/ }, () => ({ path: "./engine-text.node.mjs", external: true }))
     }

@@ -11,5 +11,10 @@ declare module "*.wasm" {
   export default module
 }
 
+declare module "*.wasm?module" {
+  const module: WebAssembly.Module
+  export default module
+}
+
 /** The length of engine.wasm in bytes; set by the build. */
 declare const ENGINE_LENGTH: number

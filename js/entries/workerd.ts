@@ -1,4 +1,4 @@
-// For workerd and edge runtimes, which refuse to compile wasm at run time: they import it as a module.
+// For workerd, which refuses to compile wasm at run time: it imports it as a module.
 
 import engine from "./engine.wasm"
 import { setSource } from "../load.js"

@@ -44,9 +44,20 @@ test("the engine imports only what its glue provides", async (t) => {
 
 test("nothing runs at import, and nothing needs Node or a module's address", async (t) => {
   const { installed } = await consumer(t)
-  for (const name of ["index.mjs", "core.mjs", "slim.mjs", "testing.mjs", "workerd.mjs", "core.cjs"]) {
+  for (const name of ["index.mjs", "core.mjs", "slim.mjs", "testing.mjs", "workerd.mjs", "edge.mjs", "core.cjs"]) {
     const text = readFileSync(join(installed, "dist", name), "utf8")
     assert.doesNotMatch(text, /import\.meta|(from|require\()\s*["']node:|\bimport\(|^await |__dirname/m, name)
+  }
+})
+
+test("edge runtimes and workerd are given the engine each in their own way", async (t) => {
+  const { installed } = await consumer(t)
+  const { exports } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"))
+  // Where both hold it runs in workerd; bundlers for either may have Node's condition too.
+  assert.deepEqual(Object.keys(exports["."]).slice(0, 3), ["workerd", "edge-light", "node"])
+  for (const [condition, engine] of [["workerd", "./engine.wasm"], ["edge-light", "./engine.wasm?module"]]) {
+    const text = readFileSync(join(installed, exports["."][condition].default), "utf8")
+    assert.deepEqual(text.match(/(?<=")[^"]*\.wasm[^"]*/g), [engine], condition)
   }
 })
 
