@@ -83,7 +83,7 @@ export function buildPanicPackage() {
 async function bundles() {
   const define = { ENGINE_LENGTH: String(statSync(join(root, "target/engine/engine.wasm")).size) }
   for (const [file, entry] of Object.entries(ESM_FILES)) {
-    const own = [platformTextCodec(), ...plugins("core.mjs", entry)]
+    const own = [platformTextCodec("core.mjs", entry), ...plugins("core.mjs", entry)]
     await bundle({ ...from(entry), format: "esm", plugins: own, outfile: out(file) })
   }
   const core = await nodeCores()
@@ -149,14 +149,19 @@ async function bundle(options) {
   return build({ ...common, ...options, lineLimit, metafile: true, logLevel: "error" })
 }
 
-// Only Jest's jsdom has no text codec, and it loads CommonJS: the ES modules of everybody else go without the fallback.
-function platformTextCodec() {
+// ES modules go without the fallback: of what loads them only Jest's jsdom has no text codec, and there Node's own can be
+// had. CommonJS and the script keep it, for a Node 18 under Jest, and worklets.
+function platformTextCodec(core, entry) {
   return {
     name: "platform-text-codec",
     setup({ onResolve, onLoad }) {
-      onResolve({ filter: /\/text-codec\.js$/ }, () => ({ path: "text-codec", namespace: "platform" }))
+      onResolve({ filter: /\/text-codec\.js$/ }, () => {
+        return entry === "core" ? { path: "text-codec", namespace: "platform" } : { path: `./${core}`, external: true }
+      })
       onLoad({ filter: /.*/, namespace: "platform" }, () => {
-        return { contents: "export const FallbackDecoder = undefined, FallbackEncoder = undefined", loader: "js" }
+        // Nobody else's process is asked for anything.
+        const nodes = 'globalThis.TextDecoder ? {} : globalThis.process?.getBuiltinModule?.("node:util") ?? {}'
+        return { contents: `export const { TextDecoder: FallbackDecoder, TextEncoder: FallbackEncoder } = ${nodes}`, loader: "js" }
       })
     }
   }

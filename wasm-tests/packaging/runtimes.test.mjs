@@ -12,10 +12,7 @@ test("Jest's jsdom environment, which has no text codec and no structured clone"
   const { folder, write } = await consumer(t)
   const require = createRequire(import.meta.url)
   const testEnvironment = require.resolve("jest-environment-jsdom")
-  write({
-    "package.json": JSON.stringify({ jest: { testEnvironment, transform: {} } }),
-    "main.test.cjs": `
-      const { AlkstoreError, open } = require("alkstore-wasm")
+  const program = `
       test("loads", async () => {
         expect(typeof window).toBe("object")
         expect(typeof TextDecoder).toBe("undefined")
@@ -29,9 +26,14 @@ test("Jest's jsdom environment, which has no text codec and no structured clone"
         await expect(store.queue("objects").enqueue(() => {})).rejects.toMatchObject({ code: "Codec" })
         await expect(store.tryLock("a", "b", -1)).rejects.toBeInstanceOf(AlkstoreError)
       })`
+  write({
+    "package.json": JSON.stringify({ jest: { testEnvironment, transform: {} } }),
+    "required.test.cjs": `const { AlkstoreError, open } = require("alkstore-wasm")\n${program}`,
+    "imported.test.mjs": `import { AlkstoreError, open } from "alkstore-wasm"\n${program}`
   })
-  const { output } = await must(process.execPath, [tool("jest/bin/jest.js"), "--rootDir", folder], folder)
-  assert.match(output, /Tests: +1 passed, 1 total/)
+  const jest = ["--experimental-vm-modules", tool("jest/bin/jest.js"), "--runInBand", "--rootDir", folder]
+  const { output } = await must(process.execPath, jest, folder)
+  assert.match(output, /Tests: +2 passed, 2 total/)
 })
 
 test("workerd, which compiles no wasm at run time", async (t) => {
