@@ -146,7 +146,13 @@ async function bundle(options) {
   const common = { absWorkingDir: root, bundle: true, platform: "neutral", target: TARGET, minify: true }
   // Not with the engine's text inside, which would be broken into lines as well.
   const lineLimit = /(core|testing|slim|url|indexeddb)(\.node)?\.[cm]js$/.test(options.outfile) ? LINE_MAX : 0
-  return build({ ...common, ...options, lineLimit, metafile: true, logLevel: "error" })
+  await build({ ...common, ...options, lineLimit, metafile: true, logLevel: "error" })
+  if (lineLimit > 0) writeFileSync(options.outfile, literalsWhole(readFileSync(options.outfile, "utf8")))
+}
+
+// A literal must not go over several lines, as esbuild has it: Rollup indents the lines of CommonJS, also inside of one.
+function literalsWhole(text) {
+  return text.replace(/(?<!\\)((?:\\\\)*)\\\n/g, "$1")
 }
 
 // ES modules go without the fallback: of what loads them only Jest's jsdom has no text codec, and there Node's own can be

@@ -79,6 +79,13 @@ test("CommonJS reads the engine beside it, and does without where it is not ther
   assert.equal((await load(away)).output.trim(), moreFiles.join(" "), "nor where the file is another's")
 })
 
+test("no literal goes over several lines: bundlers indent those", async (t) => {
+  const { installed } = await consumer(t)
+  for (const name of readdirSync(join(installed, "dist")).filter((name) => /js$/.test(name))) {
+    assert.doesNotMatch(readFileSync(join(installed, "dist", name), "utf8"), /\\\n/, name)
+  }
+})
+
 test("an uncaught error does not print the whole file", async (t) => {
   const { installed } = await consumer(t)
   const program = `require(${JSON.stringify(join(installed, "dist/index.cjs"))}).open().then((store) => store.queue(""))`
