@@ -2,9 +2,13 @@
 // decode as the engine takes to compile; compiling it here and now, the way through other threads; knowing its length,
 // to ask for it.
 
-/** The engine beside the module at `here`, a path or a file's address; `null` if there is none of this very build. */
-export function engineFile(here: string): WebAssembly.Module | null {
+/**
+ * The engine beside the module at `place()`, a path or a file's address; `null` if there is none of this very build.
+ * Where a bundle runs, `__filename` may name nothing: to ask for it throws then.
+ */
+export function engineFile(place: () => string): WebAssembly.Module | null {
   try {
+    const here = place()
     const file = `${here.slice(0, Math.max(here.lastIndexOf("/"), here.lastIndexOf("\\")) + 1)}engine.wasm`
     // Asked of the process, not imported: a bundler must not find a builtin here.
     const { closeSync, openSync, readSync } = process.getBuiltinModule("node:fs")

@@ -3,6 +3,6 @@
 import { engineFile } from "../engine-file.js"
 import { setSource } from "../load.js"
 
-setSource(() => engineFile(import.meta.url) ?? import("./engine-text.js").then(({ engine }) => engine()))
+setSource(() => engineFile(() => import.meta.url) ?? import("./engine-text.js").then(({ engine }) => engine()))
 
 export * from "./api.js"

@@ -4,6 +4,6 @@
 import { engineFile } from "../engine-file.js"
 import { setSource } from "../load.js"
 
-setSource(() => engineFile(__filename) ?? require("./engine-text.cjs").engine())
+setSource(() => engineFile(() => __filename) ?? require("./engine-text.cjs").engine())
 
 export * from "./api.js"

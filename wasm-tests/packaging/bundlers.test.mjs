@@ -21,6 +21,16 @@ test("esbuild, for the browser", async (t) => {
   assert.equal(await runInPage(outputFiles[0].text), ROUND_TRIP_PRINTS)
 })
 
+test("esbuild, for a browser, of what Node requires: such a bundle has no __filename", async (t) => {
+  const { folder, write } = await consumer(t)
+  write({ "main.cjs": `const { open } = require("alkstore-wasm")\n;(async () => {${ROUND_TRIP}})()` })
+  const { build } = await import("esbuild")
+  const common = { absWorkingDir: folder, entryPoints: ["main.cjs"], bundle: true, write: false, format: "iife" }
+  const { outputFiles } = await build({ ...common, platform: "browser", conditions: ["node"] })
+  assert.match(outputFiles[0].text, /__filename/)
+  assert.equal(await runInPage(outputFiles[0].text), ROUND_TRIP_PRINTS)
+})
+
 test("esbuild, for Node, into one file that needs nothing beside it", async (t) => {
   const { folder, node, write } = await consumer(t)
   write({ "src/main.mjs": PROGRAM })
