@@ -1,9 +1,13 @@
+import assert from "node:assert/strict"
 import { describe, test } from "node:test"
 import { open } from "alkstore-wasm"
 import scenario from "./scenario.cjs"
 
 /** Turns that let started work settle: `tick` itself is synchronous. */
 const SETTLE_TURNS = 50
+
+/** A clock that mistook a fake for the event loop never gets there. */
+const ADVANCE_MS_MAX = 10_000
 
 describe("under the mock timers of node:test", () => {
   for (const [fact, check] of Object.entries(scenario.facts)) {
@@ -19,4 +23,14 @@ describe("under the mock timers of node:test", () => {
       })
     })
   }
+
+  test("a manual clock that is imported under them advances all the same", { timeout: ADVANCE_MS_MAX }, async (t) => {
+    t.mock.timers.enable()
+    const { ManualClock } = await import("alkstore-wasm/testing")
+    const clock = new ManualClock(0)
+    const sleeping = clock.sleep(1_000)
+    await clock.advance("1s")
+    await sleeping
+    assert.equal(clock.now(), 1_000)
+  })
 })

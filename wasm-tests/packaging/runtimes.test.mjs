@@ -25,15 +25,33 @@ test("Jest's jsdom environment, which has no text codec and no structured clone"
         expect((await store.queue("objects").claimOne("w")).payload).toEqual(payload)
         await expect(store.queue("objects").enqueue(() => {})).rejects.toMatchObject({ code: "Codec" })
         await expect(store.tryLock("a", "b", -1)).rejects.toBeInstanceOf(AlkstoreError)
+      })
+      test("a day passes on the manual clock, imported under fake timers too, within the time of a test", async () => {
+        jest.useFakeTimers()
+        const clock = new (await later()).ManualClock()
+        const store = await open({ clock })
+        const queue = store.queue("mail")
+        await queue.enqueue("tomorrow", { delay: "1d" })
+        const waiting = queue.wait()
+        await clock.advance("1d")
+        expect(await waiting).toBe(true)
+        jest.useRealTimers()
       })`
   write({
     "package.json": JSON.stringify({ jest: { testEnvironment, transform: {} } }),
-    "required.test.cjs": `const { AlkstoreError, open } = require("alkstore-wasm")\n${program}`,
-    "imported.test.mjs": `import { AlkstoreError, open } from "alkstore-wasm"\n${program}`
+    "required.test.cjs": `
+      const { AlkstoreError, open } = require("alkstore-wasm")
+      const later = async () => require("alkstore-wasm/testing")
+      ${program}`,
+    "imported.test.mjs": `
+      import { jest } from "@jest/globals"
+      import { AlkstoreError, open } from "alkstore-wasm"
+      const later = () => import("alkstore-wasm/testing")
+      ${program}`
   })
   const jest = ["--experimental-vm-modules", tool("jest/bin/jest.js"), "--runInBand", "--rootDir", folder]
   const { output } = await must(process.execPath, jest, folder)
-  assert.match(output, /Tests: +2 passed, 2 total/)
+  assert.match(output, /Tests: +4 passed, 4 total/)
 })
 
 test("workerd, which compiles no wasm at run time", async (t) => {
