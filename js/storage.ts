@@ -30,7 +30,7 @@ export abstract class Adapter implements StorageAdapter {
   /** How a store takes hold of what a user gave as a storage, by what only our own have: a Proxy will not do. */
   static holdOf(storage: unknown): () => Hold {
     if (typeof storage === "object" && storage !== null && #hold in storage) return storage.#hold
-    throw invalid("storage", storage, "an adapter such as memory() or indexedDb(name)")
+    throw invalid("storage", storage, "an adapter such as memory() or indexedDb(name) of this copy of the package")
   }
 }
 
