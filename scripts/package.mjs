@@ -35,7 +35,7 @@ const TARGET = ["chrome98", "firefox94", "safari15.4", "node18"]
 const SHARED = ["arguments", "codec", "errors", "load", "storage", "store"].map((name) => join(root, "js", `${name}.ts`))
 
 // Node prints the line that an uncaught error came from: it is not to be all of the file.
-const LINE_MAX = 160
+const LINE_MAX = 240
 
 const PANIC_TYPES = `import type { Engine } from "../../js/load.js"
 import type { Glue } from "./glue.js"
