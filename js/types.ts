@@ -107,7 +107,8 @@ export interface Store extends AsyncDisposable {
    * Takes the lock `name` for `owner` until `ttl` from now, or resolves to `null` while somebody else holds it. The
    * same owner asking again while it holds the lock is granted, without moving the deadline.
    *
-   * Exclusion lapses silently at the deadline: renew in time, or make the work safe to do twice. Locks take no part
+   * Exclusion lapses silently at the deadline: renew in time, or make the work safe to do twice. A lock that lapsed and
+   * was never released leaves a row of its name for good: release what you take, and keep names few. Locks take no part
    * in transactions. Rejects with `InvalidName`, `ReservedName`, or `InvalidArgument` for a `ttl` that is not positive.
    */
   tryLock(name: string, owner: string, ttl: Duration): Promise<Lock | null>
@@ -150,6 +151,8 @@ export interface Store extends AsyncDisposable {
    *
    * What `body` throws comes out unchanged, and nothing is stored. A call made before the body ends belongs to the
    * transaction, awaited or not; one made after it is `Closed`. If the storage fails an enqueue, this rejects alike.
+   * It takes effect at its commit, which may come after calls that were made later. Its jobs have the defaults of a
+   * plain queue.
    */
   transaction<T>(body: (tx: Transaction) => T | Promise<T>): Promise<T>
 
@@ -289,8 +292,8 @@ export interface JobCollection<P> {
   sweepExpired(): Promise<number>
 
   /**
-   * Resolves to `true` once a job may be claimable: at once, at the next deadline, or on a wake from any context. A
-   * hint: another worker may be faster. Resolves to `false` when `signal` aborts or the store closes. What a context
+   * Resolves to `true` once a claim may have something to do: at once, at the next deadline, or on a wake from any
+   * context. A hint: another worker may be faster, and a job that is out of attempts is made dead by the claim. Resolves to `false` when `signal` aborts or the store closes. What a context
    * committed that vanished before it could wake anybody is found within a minute.
    */
   wait(signal?: AbortSignal | null): Promise<boolean>

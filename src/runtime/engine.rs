@@ -102,7 +102,8 @@ impl<S: Store, H: Host> Engine<S, H> {
     }
 
     /// Takes a lock for `ttl`; `None` if someone else holds it. The same owner asking again while it
-    /// holds the lock is granted, without moving the deadline. Exclusion lapses silently.
+    /// holds the lock is granted, without moving the deadline. Exclusion lapses silently, and a lock that lapsed and was never
+    /// released leaves a row of its name for good: release what you take, and keep names few.
     ///
     /// # Errors
     /// [`Error::InvalidName`], [`Error::ReservedName`]; [`Error::InvalidArgument`] if `ttl` is not positive.
@@ -144,7 +145,8 @@ impl<S: Store, H: Host> Engine<S, H> {
     }
 
     /// Runs one operation, and gives it back with its outcome. On a storage that waits, those that
-    /// wait together share a transaction; they take effect in the order of their calls.
+    /// wait together share a transaction; they take effect in the order of their first polls. Dropped before its
+    /// transaction has begun it does not happen; later it may.
     ///
     /// # Errors
     /// [`Error::Closed`]; the storage's.

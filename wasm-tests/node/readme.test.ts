@@ -14,6 +14,7 @@ const SAYS = [
   /^attempt 1 of 5: \{ to: 'https:\/\/example.com\/hook', body: \{ hello: 'world' \} \}\n$/,
   /^sending to ada@example.com\n\{[\s\S]*pending: 1,[\s\S]*ready: 0,[\s\S]*processing: 0,[\s\S]*dead: 0,/,
   /^$/,
+  /^$/,
   /^best-effort\n$/,
   /^\[\n[\s\S]*queue: '__alkstore_outbox:notes',[\s\S]*payload: \{ note: 1 \},/,
   /name: 'cleanup',[\s\S]*spec: '@every 15m',[\s\S]*queue: 'chores'/,
