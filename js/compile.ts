@@ -77,7 +77,9 @@ async function compileBytes(given: ArrayBuffer | ArrayBufferView, from: string):
 function notWasm(head: Uint8Array, from: string): string {
   if (head.length === 0) return `${from} is empty where the engine's wasm should be`
   if (head.includes(LESS_THAN)) {
-    return `${from} is HTML, not wasm: the server answers with a page where engine.wasm should be; copy it there`
+    // Where Vite up to 7 keeps the dependencies that it has optimised, which nothing is copied to.
+    const hint = from.includes("/deps/") ? 'put "alkstore-wasm" into optimizeDeps.exclude of Vite' : "copy it there"
+    return `${from} is HTML, not wasm: the server answers with a page where engine.wasm should be; ${hint}`
   }
   return `${from} is not wasm: it does not begin with the wasm magic number`
 }

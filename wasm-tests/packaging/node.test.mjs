@@ -150,6 +150,7 @@ test("what is no engine is Unavailable, says why, and can be tried again", async
       await refused(init(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0)))
       await refused(init(file))
       await refused(init(address + "/page"))
+      await refused(init(address + "/node_modules/.vite/deps/engine.wasm"))
       await refused(init(new Request(address + "/missing")))
       await refused(init(Promise.reject(new Error("lost"))))
       const detached = new Uint8Array(bytes).buffer
@@ -175,7 +176,8 @@ test("what is no engine is Unavailable, says why, and can be tried again", async
     ["Unavailable", /WebAssembly refused the given bytes.*'wasm-unsafe-eval'/],
     ["Unavailable", /not the engine of this package/],
     ["Unavailable", /cannot fetch file:.*read the file/],
-    ["Unavailable", /\/page is HTML, not wasm/],
+    ["Unavailable", /\/page is HTML, not wasm: .*; copy it there$/],
+    ["Unavailable", /\/deps\/engine\.wasm is HTML, not wasm: .*; put "alkstore-wasm" into optimizeDeps\.exclude of Vite$/],
     ["Unavailable", /\/missing answered 404/],
     ["Unavailable", /lost/],
     ["Unavailable", /the given bytes cannot be read: .*detached/],
