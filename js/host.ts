@@ -86,9 +86,11 @@ function realSleep(ms: number, signal: AbortSignal): Promise<void> {
   // Many a sleep rejects when it is aborted, which is no failure.
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => {
+    // Of one kind: fake timers may come or go meanwhile.
+    const clear = clearTimeout
     const timer = setTimeout(resolve, ms)
     signal.addEventListener("abort", () => {
-      clearTimeout(timer)
+      clear(timer)
       resolve()
     })
   })

@@ -125,7 +125,8 @@ function instantiate(module: WebAssembly.Module): Engine {
     retire(engine, panic ?? String(error))
     return panicked(engine.dead as string, error)
   }
-  const timers = new Set<unknown>()
+  // Each with what stops it: a test may put fake timers in the place of the real ones meanwhile, or take them back.
+  const timers = new Map<unknown, typeof clearTimeout>()
   const glue = createGlue({
     TextDecoder: globalThis.TextDecoder ?? FallbackDecoder,
     TextEncoder: globalThis.TextEncoder ?? FallbackEncoder,
@@ -141,24 +142,25 @@ function instantiate(module: WebAssembly.Module): Engine {
     setTimeout: (task, ms) => {
       let timer: unknown
       let isOver = false
+      const clear = clearTimeout
       timer = setTimeout(() => {
         isOver = true
         timers.delete(timer)
         task()
       }, ms)
-      if (!isOver) timers.add(timer)
+      if (!isOver) timers.set(timer, clear)
       return timer
     },
     clearTimeout: (timer) => {
+      timers.get(timer)?.(timer as number)
       timers.delete(timer)
-      clearTimeout(timer as number)
     },
     alkstorePanicked: (message) => void (panic ??= message),
     onTrap: end,
     Refusal: AlkstoreError
   })
   // What an ended engine sleeps for must not keep a process alive.
-  const stop = (): void => timers.forEach((timer) => clearTimeout(timer as number))
+  const stop = (): void => timers.forEach((clear, timer) => clear(timer as number))
   const engine: Engine = { glue, dead: null, pending: new Set([stop]) }
   try {
     glue.__start(module)

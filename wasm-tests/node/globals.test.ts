@@ -1,6 +1,6 @@
 // What tests and programs put in the place of globals: it is none of the engine's end.
 
-import { memory, open } from "alkstore-wasm"
+import { memory, open, type OpenOptions } from "alkstore-wasm"
 import { afterEach, expect, test, vi } from "vitest"
 import { must, rejection } from "../shared/support.js"
 
@@ -52,6 +52,39 @@ test.each<[what: string, now: () => unknown, text: RegExp]>([
   spy.mockRestore()
   expect(await queue.stats()).toMatchObject({ pending: 1, ready: 0 })
   await store.close()
+})
+
+/** Timers that are no more than a count of those that are set: what clears one of another kind does nothing to it. */
+function timersOfOneKind(): { set: typeof setTimeout; clear: typeof clearTimeout; left: () => number } {
+  const timers = new Set<object>()
+  const set = (): object => {
+    const timer = {}
+    timers.add(timer)
+    return timer
+  }
+  return { set: set as never, clear: ((timer: object) => void timers.delete(timer)) as never, left: () => timers.size }
+}
+
+test.each<[who: string, options: OpenOptions]>([
+  ["a store", {}],
+  ["one whose clock's sleep rejects", { clock: { now: () => Date.now(), sleep: () => Promise.reject(new Error("no")) } }]
+])("other timers take the place of those that %s sleeps on: none is left when it stops", async (_, options) => {
+  const [first, second] = [timersOfOneKind(), timersOfOneKind()]
+  const put = ({ set, clear }: typeof first): void => {
+    vi.stubGlobal("setTimeout", set)
+    vi.stubGlobal("clearTimeout", clear)
+  }
+  const store = await open(options)
+  const stop = new AbortController()
+  put(first)
+  const waiting = store.queue("mail").wait(stop.signal)
+  for (let turn = 0; turn < 50; turn++) await null
+  expect(first.left()).toBe(1)
+  put(second)
+  stop.abort()
+  expect(await waiting).toBe(false)
+  await store.close()
+  expect([first.left(), second.left()]).toEqual([0, 0])
 })
 
 test("without structuredClone, and Node's own, a payload is Codec and the message says why", async () => {
