@@ -6,6 +6,7 @@ import { open } from "alkstore-wasm"
 import { indexedDb } from "alkstore-wasm/indexeddb"
 import { WakeChannel } from "../../../js/indexeddb/channel.js"
 import { freshName } from "../../shared/databases.js"
+import { follow } from "../../shared/support.js"
 import { start } from "./support.js"
 
 function channel(name: string): { heard: string[]; channel: WakeChannel } {
@@ -14,6 +15,8 @@ function channel(name: string): { heard: string[]; channel: WakeChannel } {
   onTestFinished(() => made.close())
   return { heard, channel: made }
 }
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
 /** What is said on a database's channel. */
 function said(name: string): unknown[] {
@@ -250,6 +253,39 @@ test("whoever waits on a store that is closed hears so, and listens to nothing",
   const other = channel(name).channel
   other.tell(["mail"])
   await vi.waitFor(() => expect(messages).toEqual([{ ask: ["mail"] }]))
+})
+
+test("what a closed store still has under way wakes who waits in the one that is opened next", async () => {
+  vi.stubGlobal("BroadcastChannel", undefined)
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const storage = indexedDb(freshName())
+  const first = await open({ storage })
+  await first.queue("log").enqueue("warm")
+  const ahead = first.queue("log").enqueue("under way")
+  await nextTurn()
+  const id = first.outbox("mail").enqueue("in line behind it")
+  await first.close()
+  const second = await open({ storage })
+  const waiting = follow(second.outbox("mail").wait())
+  await Promise.all([ahead, id])
+  for (let turn = 0; turn < 100; turn++) await nextTurn()
+  expect(waiting).toEqual({ state: "resolved", value: true })
+  await second.close()
+})
+
+test("an adapter that is opened and closed again and again closes every connection and channel", async () => {
+  const storage = indexedDb(freshName())
+  const [opens, closes] = [vi.spyOn(indexedDB, "open"), vi.spyOn(IDBDatabase.prototype, "close")]
+  const channels = vi.spyOn(BroadcastChannel.prototype, "close")
+  onTestFinished(() => void vi.restoreAllMocks())
+  for (let n = 0; n < 100; n++) {
+    const store = await open({ storage })
+    const waiting = store.queue("mail").wait()
+    await store.close()
+    expect(await waiting).toBe(false)
+    await nextTurn()
+  }
+  expect([opens.mock.calls.length, closes.mock.calls.length, channels.mock.calls.length]).toEqual([100, 100, 100])
 })
 
 test("the others are told beside the commit, in whose line they wait", async () => {
