@@ -119,14 +119,28 @@ async function compile(load: (() => InitInput) | null): Promise<WebAssembly.Modu
   return compileEngine(load)
 }
 
+interface Timer {
+  handle?: unknown
+  isOver: boolean
+  /** What stops it: a test may put fake timers in the place of the real ones meanwhile, or take them back. */
+  readonly clear: typeof clearTimeout
+}
+
 function instantiate(module: WebAssembly.Module): Engine {
   let panic: string | null = null
   const end = (error?: unknown) => {
     retire(engine, panic ?? String(error))
     return panicked(engine.dead as string, error)
   }
-  // Each with what stops it: a test may put fake timers in the place of the real ones meanwhile, or take them back.
-  const timers = new Map<unknown, typeof clearTimeout>()
+  const timers = new Set<Timer>()
+  const settle = (timer: Timer): void => {
+    timer.isOver = true
+    timers.delete(timer)
+  }
+  const stop = (timer: Timer): void => {
+    settle(timer)
+    timer.clear(timer.handle as number)
+  }
   const glue = createGlue({
     TextDecoder: globalThis.TextDecoder ?? FallbackDecoder,
     TextEncoder: globalThis.TextEncoder ?? FallbackEncoder,
@@ -140,28 +154,23 @@ function instantiate(module: WebAssembly.Module): Engine {
       })
     },
     setTimeout: (task, ms) => {
-      let timer: unknown
-      let isOver = false
-      const clear = clearTimeout
-      timer = setTimeout(() => {
-        isOver = true
-        timers.delete(timer)
+      const timer: Timer = { clear: clearTimeout, isOver: false }
+      timer.handle = setTimeout(() => {
+        // That of another kind may not have stopped it, and what it was for is gone.
+        if (timer.isOver) return
+        settle(timer)
         task()
       }, ms)
-      if (!isOver) timers.set(timer, clear)
+      if (!timer.isOver) timers.add(timer)
       return timer
     },
-    clearTimeout: (timer) => {
-      timers.get(timer)?.(timer as number)
-      timers.delete(timer)
-    },
+    clearTimeout: (timer) => stop(timer as Timer),
     alkstorePanicked: (message) => void (panic ??= message),
     onTrap: end,
     Refusal: AlkstoreError
   })
   // What an ended engine sleeps for must not keep a process alive.
-  const stop = (): void => timers.forEach((clear, timer) => clear(timer as number))
-  const engine: Engine = { glue, dead: null, pending: new Set([stop]) }
+  const engine: Engine = { glue, dead: null, pending: new Set([() => timers.forEach(stop)]) }
   try {
     glue.__start(module)
   } catch (cause) {

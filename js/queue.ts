@@ -114,7 +114,11 @@ export class QueueHandle<P = unknown> {
   }
 
   async wait(signal?: AbortSignal | null): Promise<boolean> {
-    return this.#live.untilStopped(signal, (stop) => this.#inner.wait(stop))
+    return this.#live.untilStopped(signal, (stop) => {
+      const wait = (): unknown => this.#inner.wait(stop)
+      // It may have been stopped in the turn that was given.
+      return this.#live.paced(wait(), () => !this.#live.isClosed && wait())
+    })
   }
 
   // Not awaited where the answer is there already: a turn of the microtask queue costs as much as a claim.
@@ -165,7 +169,7 @@ export class QueueHandle<P = unknown> {
         return thrownText(error)
       }
     }
-    return this.#live.owed(this.#inner.run_once(workerId, run))
+    return this.#live.paced(this.#live.owed(this.#inner.run_once(workerId, run)))
   }
 }
 

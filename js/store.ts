@@ -61,7 +61,6 @@ class StoreImpl implements Store {
   static readonly name = "Store"
 
   readonly #live: Live
-  #closed = false
 
   constructor(live: Live) {
     this.#live = live
@@ -146,7 +145,7 @@ class StoreImpl implements Store {
   }
 
   async close(): Promise<void> {
-    this.#closed = true
+    this.#live.isClosed = true
     try {
       await this.#live.owed(this.#live.inner.close())
     } finally {
@@ -156,7 +155,7 @@ class StoreImpl implements Store {
 
   // For what the engine is not asked about.
   #checkOpen(): void {
-    if (this.#closed) throw new AlkstoreError("Closed", "the store is closed")
+    if (this.#live.isClosed) throw new AlkstoreError("Closed", "the store is closed")
   }
 
   async [asyncDispose](): Promise<void> {

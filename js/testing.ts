@@ -1,10 +1,14 @@
 // A clock that moves only when told to.
 
 import { duration, finite, invalid, signalArgument } from "./arguments.js"
+import { macrotask, turnsGiven } from "./turn.js"
 import type { Clock, Duration } from "./types.js"
 
 /** How many turns of the event loop `settle` gives to started work. */
 const SETTLE_TURNS = 8
+
+/** And how many at the most to work that gives turns of its own, which do not count: some hundred thousand jobs. */
+const SETTLE_TURNS_MAX = 500
 
 interface Sleeper {
   /** In elapsed time. */
@@ -83,7 +87,11 @@ export class ManualClock implements Clock {
 
   /** Lets work that has been started go on, for a bounded number of turns of the event loop. */
   async settle(): Promise<void> {
-    for (let turn = 0; turn < SETTLE_TURNS; turn += 1) await macrotask()
+    for (let turn = 0, still = 0; still < SETTLE_TURNS && turn < SETTLE_TURNS_MAX; turn += 1) {
+      const before = turnsGiven()
+      await macrotask()
+      still = turnsGiven() === before ? still + 1 : 0
+    }
   }
 
   /** How many sleepers wait. */
@@ -103,30 +111,4 @@ export class ManualClock implements Clock {
     this.#now += elapsed - this.#elapsed
     this.#elapsed = elapsed
   }
-}
-
-// A turn of the event loop must stay one under any fake timers, also where this is loaded under them. Nobody fakes
-// channels, but in Node a new one for each turn takes nine times as long as its setImmediate, and one that lasts has all
-// its messages handled in a single turn. Jest's jsdom has neither, and yet the process it runs in.
-const { MessageChannel: Channel, setTimeout: timeout } = globalThis
-const nodes = globalThis.process?.getBuiltinModule?.("node:timers")
-const immediate = [globalThis.setImmediate, nodes?.setImmediate].find(isNodes)
-
-// By what `promisify` looks for, which those of node:test lack; those of Vitest, Jest and Sinon have their clock with them.
-function isNodes(given: unknown): boolean {
-  if (typeof given !== "function" || "clock" in given || "_isMockFunction" in given) return false
-  return Symbol.for("nodejs.util.promisify.custom") in given
-}
-
-function macrotask(): Promise<void> {
-  if (immediate !== undefined) return new Promise((resolve) => void immediate(resolve))
-  if (typeof Channel !== "function") return new Promise((resolve) => void timeout(resolve, 0))
-  return new Promise((resolve) => {
-    const { port1, port2 } = new Channel()
-    port1.onmessage = () => {
-      port1.close()
-      resolve()
-    }
-    port2.postMessage(null)
-  })
 }

@@ -32,7 +32,7 @@ const TYPED_ENTRIES = ["index", "slim", "url", "testing", "indexeddb"]
 const TARGET = ["chrome98", "firefox94", "safari15.4", "node18"]
 
 // Of these there is one copy, in the core file: they have state, or a class to compare by, or several entries need them.
-const SHARED = ["arguments", "codec", "errors", "load", "storage", "store"].map((name) => join(root, "js", `${name}.ts`))
+const SHARED = ["arguments", "codec", "errors", "load", "storage", "store", "turn"].map((name) => join(root, "js", `${name}.ts`))
 
 // Node prints the line that an uncaught error came from: it is not to be all of the file.
 const LINE_MAX = 240

@@ -100,6 +100,14 @@ test.each([
     "inside runSchedules with a boundary far away",
     `store.schedule("yearly", "@every 365d", "mail", null).then(() => store.runSchedules(stop.signal))`,
   ],
+  [
+    "inside a worker that never runs out of jobs",
+    `(async () => {
+      const outbox = store.outbox("pages")
+      await outbox.enqueue(1)
+      while (await outbox.wait(stop.signal)) await outbox.runOnce("w", ({ payload }) => outbox.enqueue(payload + 1))
+    })()`,
+  ],
   ["waiting for a delayed job", `queue.enqueue(null, { delay: "1h" }).then(() => queue.wait(stop.signal))`],
 ])("a process %s stays alive until its signal, then exits", async (_, call) => {
   const { child, exited, says } = run(`${OPEN}${STOP_ON_SIGTERM}
