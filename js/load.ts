@@ -139,7 +139,9 @@ function instantiate(module: WebAssembly.Module): Engine {
   }
   const stop = (timer: Timer): void => {
     settle(timer)
-    timer.clear(timer.handle as number)
+    // A browser's, which is nobody's method.
+    const { clear, handle } = timer
+    clear(handle as number)
   }
   const glue = createGlue({
     TextDecoder: globalThis.TextDecoder ?? FallbackDecoder,
