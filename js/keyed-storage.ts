@@ -10,8 +10,6 @@ export class KeyedStorage extends Adapter {
   readonly #driver: KeyedDriver
   /** Each open store's hold, and the engine that it is attached to. */
   readonly #holds = new Map<Hold, Engine | null>()
-  /** One for each engine, whoever opens and closes: what a closed store has under way wakes those of the next one. */
-  readonly #inners = new WeakMap<Engine, InnerStorage>()
   #attached: { readonly engine: Engine; readonly inner: InnerStorage; readonly onEnd: () => void } | null = null
 
   constructor(driver: KeyedDriver) {
@@ -40,8 +38,7 @@ export class KeyedStorage extends Adapter {
 
   #in(engine: Engine): InnerStorage {
     if (this.#attached?.engine !== engine) {
-      const inner = this.#inners.get(engine) ?? engine.glue.Storage.keyed(this.#driver)
-      this.#inners.set(engine, inner)
+      const inner = engine.glue.Storage.keyed(this.#driver)
       const onEnd = (): void => this.#ended(engine)
       engine.pending.add(onEnd)
       this.#attached = { engine, inner, onEnd }

@@ -4,10 +4,16 @@
 // a new one for each turn takes nine times as long as its setImmediate, and one that lasts has all its messages handled in
 // a single turn. Jest's jsdom has neither, and yet the process that it runs in.
 const { setImmediate: found, setTimeout: timeout } = globalThis
-const immediate = isNodes(found) ? found : globalThis.process?.getBuiltinModule?.("node:timers")?.setImmediate
+const immediate = isNodes(found) ? found : nodesOwn()
+
+// Of the module, which Sinon and node:test fake too.
+function nodesOwn(): typeof setImmediate | undefined {
+  const own = globalThis.process?.getBuiltinModule?.("node:timers")?.setImmediate
+  return isNodes(own) ? own : undefined
+}
 
 // By what `promisify` looks for, which those of node:test lack.
-function isNodes(given: unknown): boolean {
+function isNodes(given: unknown): given is typeof setImmediate {
   return isReal(given) && Symbol.for("nodejs.util.promisify.custom") in (given as object)
 }
 

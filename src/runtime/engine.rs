@@ -17,7 +17,7 @@ use super::transaction::Transaction;
 use super::wakes::Listener;
 use crate::core::lock::TryLock;
 use crate::core::queue::QueueOptions;
-use crate::core::{Duration, Entropy, Error, Name, Script, Step, View, outbox};
+use crate::core::{Duration, Entropy, Error, Name, Script, outbox};
 
 type Waiting<'e> = Pin<Box<dyn Future<Output = Result<(), Error>> + 'e>>;
 
@@ -30,15 +30,6 @@ type Waiting<'e> = Pin<Box<dyn Future<Output = Result<(), Error>> + 'e>>;
 #[derive(Debug)]
 pub struct Engine<S: Store, H: Host> {
     pub(super) shared: Rc<Shared<S, H>>,
-}
-
-/// The script of nothing to do.
-struct Nothing;
-
-impl<P> Script<P> for Nothing {
-    fn step(&mut self, _: &mut View<P>) -> Step {
-        Step::Done
-    }
 }
 
 pub(super) struct Shared<S: Store, H: Host> {
@@ -129,10 +120,7 @@ impl<S: Store, H: Host> Engine<S, H> {
     pub async fn close(&self) {
         self.shared.closed.set();
         self.shared.loops.ended().await;
-        if !self.shared.group.is_idle() {
-            // The last in line. If its transaction fails, so have the others.
-            let _ = Run::new(Rc::clone(&self.shared), Rc::new(RefCell::new(Nothing))).await;
-        }
+        self.shared.group.idle().await;
     }
 
     /// Whether [`close`](Engine::close) was called.

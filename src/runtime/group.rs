@@ -13,6 +13,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use super::engine::Shared;
+use super::flag::Flag;
 use super::host::Host;
 use super::store::Store;
 use crate::core::{Error, Scope, Script, Step, StoreError, View};
@@ -27,6 +28,8 @@ type Transaction = Pin<Box<dyn Future<Output = Outcome>>>;
 pub(super) struct Group<P> {
     line: RefCell<Vec<Member<P>>>,
     running: RefCell<Option<Running>>,
+    /// Of whoever waits for the end of all.
+    idle: RefCell<Option<Flag>>,
 }
 
 /// A script of the group, borrowed only while it is stepped, and whose it is.
@@ -58,13 +61,20 @@ struct Running {
 
 impl<P> Default for Group<P> {
     fn default() -> Self {
-        Self { line: RefCell::default(), running: RefCell::default() }
+        Self { line: RefCell::default(), running: RefCell::default(), idle: RefCell::default() }
     }
 }
 
 impl<P: 'static> Group<P> {
-    /// Whether nobody is in line, and no transaction under way.
-    pub(super) fn is_idle(&self) -> bool {
+    /// Resolves once nobody is in line, and no transaction under way.
+    pub(super) async fn idle(&self) {
+        if !self.is_idle() {
+            let idle = self.idle.borrow_mut().get_or_insert_default().clone();
+            idle.wait().await;
+        }
+    }
+
+    fn is_idle(&self) -> bool {
         self.running.borrow().is_none() && self.line.borrow().is_empty()
     }
 
@@ -118,6 +128,10 @@ impl<P: 'static> Group<P> {
         drop(deserted);
         if let Some(next) = next {
             next.wake();
+        }
+        let idle = if self.is_idle() { self.idle.take() } else { None };
+        if let Some(idle) = idle {
+            idle.set();
         }
     }
 }

@@ -81,8 +81,6 @@ enum Member {
     Look(Name),
     /// A schedule runner's.
     Leader,
-    /// Behind all that was called before the store was closed.
-    Close,
     Unknown,
 }
 
@@ -255,7 +253,6 @@ impl Ledger {
                     life.fates.insert(id, Fate::UnderWay);
                     Member::Call(id, operation)
                 }
-                None if life.closed => Member::Close,
                 None => Member::Unknown,
             },
         });
@@ -448,8 +445,7 @@ impl Life {
                 answers.push((*id, answer));
                 rows.apply(delta);
             }
-            Member::Close if delta.is_empty() => {}
-            Member::Close | Member::Unknown => {
+            Member::Unknown => {
                 let how = "a transaction has a script that nobody asked for".into();
                 return Err(Violation::new(Invariant::AsTheContractSays, how));
             }

@@ -80,10 +80,6 @@ impl Delta {
         delta
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.jobs.is_empty() && self.locks.is_empty() && self.schedules.is_empty()
-    }
-
     fn update(&mut self, job: Job) {
         self.jobs.insert(job.id, Some(Rc::new(job)));
     }
