@@ -8,12 +8,13 @@ mod support;
 
 use alkstore::core::entropy::uniform;
 use alkstore::core::index::Section;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
-use std::task::Poll;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 
 use alkstore::core::queue::enqueue::{Enqueue, EnqueueOptions};
 use alkstore::core::queue::{QUEUE_STAMPS, QueueOptions};
@@ -500,6 +501,84 @@ fn a_transaction_goes_on_whoever_of_its_callers_is_dropped_at_whichever_await() 
             assert_eq!(table.commits(), 3, "nothing was done again, after {turns} turns");
         });
     }
+}
+
+#[test]
+fn who_alone_meets_a_damaged_row_goes_on_driving_the_transaction_of_the_others() {
+    let (table, executor, _, queue) = slow(2);
+    executor.run_until(async {
+        let id = queue.enqueue(0, &plain()).await.unwrap();
+        table.damage(id);
+        let cancel = executor.spawn({
+            let queue = queue.clone();
+            async move { queue.cancel(id).await }
+        });
+        let waiting: Vec<_> = (0..3)
+            .map(|payload| {
+                let queue = queue.clone();
+                let reads = payload == 0;
+                executor.spawn(async move {
+                    if reads { queue.get(id).await.map(|_| 0) } else { queue.enqueue(payload, &plain()).await }
+                })
+            })
+            .collect();
+        assert!(matches!(cancel.outcome().await, Err(Error::Storage(_))));
+        let mut came = Vec::new();
+        for task in waiting {
+            came.push(task.outcome().await.ok());
+        }
+        assert_eq!(came, [None, Some(2), Some(3)]);
+    });
+}
+
+thread_local! {
+    static IN_PLACE: RefCell<Option<Pin<Box<dyn Future<Output = ()>>>>> = const { RefCell::new(None) };
+}
+
+/// A waker that polls its task where it stands.
+struct InPlace;
+
+impl Wake for InPlace {
+    fn wake(self: Arc<Self>) {
+        let Some(mut task) = IN_PLACE.take() else { return };
+        if task.as_mut().poll(&mut Context::from_waker(&Waker::from(self))).is_pending() {
+            IN_PLACE.set(Some(task));
+        }
+    }
+}
+
+#[test]
+fn who_is_polled_as_the_others_of_its_transaction_are_told_drives_none_that_it_would_not_end() {
+    let (_, _, _, queue) = slow(1);
+    let plain = plain();
+    let mut elsewhere = Context::from_waker(Waker::noop());
+    let [mut first, mut driver] = [0, 1].map(|payload| Box::pin(queue.enqueue(payload, &plain)));
+    assert!(first.as_mut().poll(&mut elsewhere).is_pending());
+    assert!(driver.as_mut().poll(&mut elsewhere).is_pending());
+    // Two calls of one task: both are polled as soon as one of them is told.
+    let mut calls = [2, 3].map(|payload| {
+        let queue = queue.clone();
+        Some(Box::pin(async move { queue.enqueue(payload, &support::plain()).await.map(drop) }))
+    });
+    let mut task: Pin<Box<dyn Future<Output = ()>>> = Box::pin(poll_fn(move |context| {
+        for call in &mut calls {
+            if call.as_mut().is_some_and(|call| call.as_mut().poll(context).is_ready()) {
+                *call = None;
+            }
+        }
+        if calls.iter().all(Option::is_none) { Poll::Ready(()) } else { Poll::Pending }
+    }));
+    assert!(task.as_mut().poll(&mut Context::from_waker(&Waker::from(Arc::new(InPlace)))).is_pending());
+    IN_PLACE.set(Some(task));
+    let mut ends = |call: &mut Pin<Box<dyn Future<Output = Result<u64, Error>> + '_>>| {
+        (0..1_000).any(|_| call.as_mut().poll(&mut elsewhere).is_ready())
+    };
+    let mut first: Pin<Box<dyn Future<Output = Result<u64, Error>> + '_>> = first;
+    let mut driver: Pin<Box<dyn Future<Output = Result<u64, Error>> + '_>> = driver;
+    assert!(ends(&mut first) && ends(&mut driver));
+    assert!(IN_PLACE.take().is_none(), "the task is over");
+    let mut later: Pin<Box<dyn Future<Output = Result<u64, Error>> + '_>> = Box::pin(queue.enqueue(4, &plain));
+    assert!(ends(&mut later), "the store goes on");
 }
 
 #[test]

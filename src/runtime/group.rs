@@ -101,8 +101,9 @@ impl<P: 'static> Group<P> {
         for call in ended.iter().flat_map(|running| &running.calls) {
             let failed = call.failed.take();
             call.outcome.replace(Some(failed.map_or_else(|| outcome.clone(), Err)));
-            call.wake();
         }
+        // Only then: a waker may run anything, and who has no outcome yet would begin the next transaction.
+        ended.iter().flat_map(|running| &running.calls).for_each(|call| call.wake());
         self.hand_over(None);
     }
 

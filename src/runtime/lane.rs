@@ -142,12 +142,13 @@ impl<P: Clone> Lane<P> {
         }
     }
 
-    /// Gives its payload, if there was one.
-    pub(super) fn remove(&mut self, id: JobId, now: Timestamp) -> Option<P> {
-        let slot = self.index.all.remove(&by_id(id))?;
-        let Row { job, payload } = self.rows.remove(slot)?;
-        self.index.remove(&job, now);
-        Some(payload)
+    /// Whether there was one.
+    pub(super) fn remove(&mut self, id: JobId, now: Timestamp) -> bool {
+        let removed = self.index.all.remove(&by_id(id)).and_then(|slot| self.rows.remove(slot));
+        if let Some(row) = &removed {
+            self.index.remove(&row.job, now);
+        }
+        removed.is_some()
     }
 
     /// Moves every derived deadline back by `step`, and settles anew.

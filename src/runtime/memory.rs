@@ -1,7 +1,6 @@
 //! A storage in memory: indexed, ready at once, gone with the process. Clones share it.
 
 use std::cell::RefCell;
-use std::mem::replace;
 use std::rc::Rc;
 
 use super::by_name::ByName;
@@ -24,9 +23,6 @@ const LANES_EMPTIED_MAX: usize = 1024;
 const SORTED_MAX: usize = 64;
 
 /// Keeps everything in memory. Its operations resolve at the first poll.
-///
-/// A payload whose `Clone` calls the store is a panic. One whose `Drop` does is none: what an operation removes is dropped
-/// at its end.
 #[derive(Debug)]
 pub struct MemoryStore<P> {
     inner: Rc<Inner<P>>,
@@ -34,7 +30,7 @@ pub struct MemoryStore<P> {
 
 #[derive(Debug)]
 struct Inner<P> {
-    /// Never borrowed while a script runs, or a payload is dropped.
+    /// Never borrowed while a script runs.
     rows: RefCell<Rows<P>>,
     /// Used again and again, so that an operation allocates no view.
     view: RefCell<Option<Box<View<P>>>>,
@@ -89,8 +85,6 @@ impl<P: Clone> MemoryStore<P> {
         for topic in view.wakes.drain(..) {
             self.inner.wakes.wake(&topic);
         }
-        // With what was removed.
-        view.begin_answer();
         self.inner.view.replace(Some(view));
         Ok(())
     }
@@ -103,9 +97,10 @@ impl<P: Clone> MemoryStore<P> {
             self.inner.rows.borrow_mut().answer(scope, view);
         }
         while let Step::Ask(scope) = script.step(view) {
-            self.inner.rows.borrow_mut().apply(view);
+            let mut rows = self.inner.rows.borrow_mut();
+            rows.apply(view);
             view.begin_answer();
-            self.inner.rows.borrow_mut().answer(scope, view);
+            rows.answer(scope, view);
         }
         self.inner.rows.borrow_mut().apply(view);
     }
@@ -143,7 +138,6 @@ impl<P: Clone> Rows<P> {
         self.meta
     }
 
-    /// Writes the changes. What they remove is left in the view.
     fn apply(&mut self, view: &mut View<P>) {
         let now = view.now();
         self.meta = view.meta;
@@ -160,19 +154,14 @@ impl<P: Clone> Rows<P> {
                     }
                 }
                 Change::Remove { queue, id } => {
-                    if let Some(lane) = self.lane(&queue, now)
-                        && let Some(payload) = lane.remove(id, now)
-                    {
-                        view.payloads.push(payload);
-                        if lane.is_empty() {
-                            self.retire_lane();
-                        }
+                    if self.lane(&queue, now).is_some_and(|lane| lane.remove(id, now) && lane.is_empty()) {
+                        self.retire_lane();
                     }
                 }
                 Change::PutLock(name, lock) => self.locks.insert(name, lock),
                 Change::RemoveLock(name) => drop(self.locks.remove(&name)),
-                Change::PutSchedule(row) => view.schedules.extend(self.schedules.put(row)),
-                Change::RemoveSchedule(name) => view.schedules.extend(self.schedules.remove(&name)),
+                Change::PutSchedule(row) => self.schedules.put(row),
+                Change::RemoveSchedule(name) => self.schedules.remove(&name),
             }
         }
     }
@@ -270,32 +259,30 @@ impl<P: Clone> Schedules<P> {
         self.by_name.values().filter_map(|slot| self.rows.get(*slot))
     }
 
-    /// Gives the old row, if there was one.
-    fn put(&mut self, row: Rc<ScheduleRow<P>>) -> Option<Rc<ScheduleRow<P>>> {
-        let Some(slot) = self.by_name.get(&row.name).copied() else {
-            let name = row.name.clone();
-            let slot = self.rows.insert(row);
-            self.by_name.insert(name, slot);
-            self.enter(slot);
-            return None;
+    fn put(&mut self, row: Rc<ScheduleRow<P>>) {
+        let slot = match self.by_name.get(&row.name).copied() {
+            Some(slot) => {
+                self.leave(slot);
+                slot
+            }
+            None => {
+                let slot = self.rows.insert(Rc::clone(&row));
+                self.by_name.insert(row.name.clone(), slot);
+                slot
+            }
         };
-        self.leave(slot);
-        let old = self.rows.get_mut(slot).map(|old| replace(old, row));
-        self.enter(slot);
-        old
+        let [boundary, previous] = keys(&row, slot);
+        self.by_boundary.insert(boundary, slot);
+        self.by_previous.insert(previous, slot);
+        if let Some(old) = self.rows.get_mut(slot) {
+            *old = row;
+        }
     }
 
-    fn remove(&mut self, name: &Name) -> Option<Rc<ScheduleRow<P>>> {
-        let slot = self.by_name.remove(name)?;
-        self.leave(slot);
-        self.rows.remove(slot)
-    }
-
-    fn enter(&mut self, slot: usize) {
-        if let Some(row) = self.rows.get(slot) {
-            let [boundary, previous] = keys(row, slot);
-            self.by_boundary.insert(boundary, slot);
-            self.by_previous.insert(previous, slot);
+    fn remove(&mut self, name: &Name) {
+        if let Some(slot) = self.by_name.remove(name) {
+            self.leave(slot);
+            self.rows.remove(slot);
         }
     }
 
@@ -326,13 +313,10 @@ impl<P: Clone> Schedules<P> {
     }
 
     fn move_back(&mut self, step: Duration) {
-        let slots: Vec<usize> = self.by_name.values().copied().collect();
-        for slot in slots {
-            self.leave(slot);
-            if let Some(row) = self.rows.get_mut(slot) {
-                Rc::make_mut(row).move_back(step);
-            }
-            self.enter(slot);
+        let rows: Vec<Rc<ScheduleRow<P>>> = self.all().cloned().collect();
+        for mut row in rows {
+            Rc::make_mut(&mut row).move_back(step);
+            self.put(row);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A storage that fails, and a clock that cannot tell: nothing happened, and the store goes on.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 
 use alkstore::core::queue::QueueOptions;
@@ -365,57 +365,6 @@ fn a_runner_that_cannot_give_its_lease_back_says_so() {
     stop.set();
     executor.run_until(clock.settle());
     assert!(matches!(run.take(), Some(Err(Error::Storage(_)))));
-}
-
-/// A payload that calls the store as it goes.
-#[derive(Clone)]
-struct Farewell(Rc<dyn Fn()>);
-
-impl Drop for Farewell {
-    fn drop(&mut self) {
-        (self.0)();
-    }
-}
-
-#[test]
-fn what_memory_removes_may_call_the_store_as_it_goes_and_finds_the_operation_done() {
-    let clock = ManualClock::default();
-    let store = Engine::new(MemoryStore::<Farewell>::new(), clock.clone(), None);
-    let mail = store.queue("mail", QueueOptions::default()).unwrap();
-    let (left, rows) = (Rc::new(RefCell::new(Vec::new())), mail.clone());
-    let seen = Rc::clone(&left);
-    let payload = Farewell(Rc::new(move || seen.borrow_mut().push(now(rows.stats()).unwrap())));
-    let queued =
-        || left.take().into_iter().map(|tally| tally.pending + tally.processing + tally.dead).collect::<Vec<_>>();
-    let enqueue = || now(mail.enqueue(payload.clone(), &plain())).unwrap();
-
-    enqueue();
-    let job = now(mail.claim_one("w")).unwrap().unwrap().job.clone();
-    assert_eq!(queued(), [1], "the claim's own");
-    assert!(now(mail.ack(job.claim())).unwrap());
-    assert_eq!(queued(), [0], "acknowledged");
-
-    let id = enqueue();
-    assert!(now(mail.cancel(id)).unwrap());
-    assert_eq!(queued(), [0], "cancelled");
-
-    for _ in 0..3 {
-        enqueue();
-        let claim = now(mail.claim_one("w")).unwrap().unwrap().job.claim();
-        now(mail.fail(claim, None)).unwrap();
-    }
-    queued();
-    assert_eq!(now(mail.purge(None)).unwrap(), 3);
-    assert_eq!(queued(), [0; 3], "none goes before all are gone");
-
-    let schedule = || now(store.schedule("tick", "@every 1s", "mail", payload.clone(), Default::default())).unwrap();
-    schedule();
-    schedule();
-    assert_eq!(queued(), [0], "replaced");
-    clock.set(clock.now().unwrap().minus(secs(7_200)));
-    assert_eq!(now(store.schedules()).unwrap().len(), 1);
-    assert!(now(store.unschedule("tick")).unwrap());
-    assert_eq!(queued(), [0], "gone, though the clock was set back");
 }
 
 #[test]

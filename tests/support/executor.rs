@@ -9,6 +9,9 @@ use std::task::{Context, Poll, Wake, Waker};
 
 const MAIN: u64 = 0;
 
+/// More than anything takes that is waited for.
+const TURNS_MAX: usize = 1_000_000;
+
 type Work = Pin<Box<dyn Future<Output = ()>>>;
 
 /// Runs spawned tasks beside a main future; clones are the same executor.
@@ -112,13 +115,17 @@ impl<T> Task<T> {
     }
 
     /// Waits for what it comes to, giving every other task its turns.
+    ///
+    /// # Panics
+    /// If it comes to nothing.
     pub async fn outcome(&self) -> T {
-        loop {
+        for _ in 0..TURNS_MAX {
             if let Some(outcome) = self.take() {
                 return outcome;
             }
             turn().await;
         }
+        panic!("it has not come to its end after {TURNS_MAX} turns");
     }
 
     /// Drops it wherever it waits: a tab that is gone.

@@ -29,6 +29,8 @@ struct Inner<P> {
     commits: Cell<usize>,
     /// How many commits from now on fail.
     failures: Cell<usize>,
+    /// The job that is damaged: whoever reads it is told.
+    damaged: Cell<Option<JobId>>,
 }
 
 impl<P> Clone for Table<P> {
@@ -47,6 +49,7 @@ impl<P> Default for Table<P> {
             headers: Cell::new(0),
             commits: Cell::new(0),
             failures: Cell::new(0),
+            damaged: Cell::new(None),
         };
         Self { inner: Rc::new(inner) }
     }
@@ -58,6 +61,11 @@ impl<P> Table<P> {
         let table = Self::default();
         table.inner.turns.set(turns);
         table
+    }
+
+    /// Lets a job be damaged.
+    pub fn damage(&self, id: JobId) {
+        self.inner.damaged.set(Some(id));
     }
 
     /// How many transactions have been committed.
@@ -136,6 +144,9 @@ impl<P: Clone> KeyedTransaction for Transaction<P> {
         let answers: Vec<_> = reads.iter().map(|read| rows.as_ref().unwrap().read(read.clone())).collect();
         for answer in &answers {
             if let Answer::Jobs(jobs) = answer {
+                if jobs.iter().any(|row| Some(row.job.id) == self.table.inner.damaged.get()) {
+                    return Err(Error::Storage(StoreError { message: "a stored row is damaged".into(), cause: None }));
+                }
                 self.known.borrow_mut().extend(jobs.iter().map(|row| row.job.id));
             }
         }
