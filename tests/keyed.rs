@@ -18,12 +18,12 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use alkstore::core::queue::enqueue::{Enqueue, EnqueueOptions};
 use alkstore::core::queue::{QUEUE_STAMPS, QueueOptions};
-use alkstore::core::{Duration, Entropy, Error, Name, Script, Step, Timestamp, View};
+use alkstore::core::{Duration, Entropy, Error, JobId, Name, Script, Step, Timestamp, View};
 use alkstore::runtime::{
     Engine, Keyed, KeyedStore, KeyedTransaction, ManualClock, MemoryStore, Queue, StopToken, Store,
 };
 
-use support::{Executor, START, Table, ms, now, plain, secs, turn};
+use support::{Executor, START, Table, Task, ms, now, plain, secs, turn};
 
 type Clock = ManualClock;
 
@@ -139,6 +139,11 @@ fn slow(turns: usize) -> (Table<u64>, Executor, Engine<Rows, Clock>, Queue<Rows,
     let store = Engine::new(KeyedStore::new(table.clone()), ManualClock::default(), None);
     let queue = store.queue("q", QueueOptions::default()).unwrap();
     (table, Executor::default(), store, queue)
+}
+
+fn spawn_enqueue(executor: &Executor, queue: &Queue<Rows, Clock>, payload: u64) -> Task<Result<JobId, Error>> {
+    let queue = queue.clone();
+    executor.spawn(async move { queue.enqueue(payload, &plain()).await })
 }
 
 /// All that a store has to tell.
@@ -482,10 +487,7 @@ fn a_transaction_goes_on_whoever_of_its_callers_is_dropped_at_whichever_await() 
     for turns in 1..20 {
         let (table, executor, _, queue) = slow(3);
         executor.run_until(async {
-            let enqueue = |payload: u64| {
-                let queue = queue.clone();
-                executor.spawn(async move { queue.enqueue(payload, &plain()).await })
-            };
+            let enqueue = |payload| spawn_enqueue(&executor, &queue, payload);
             let first = enqueue(0);
             let others: Vec<_> = (1..4).map(enqueue).collect();
             first.outcome().await.unwrap();
@@ -585,10 +587,7 @@ fn who_is_polled_as_the_others_of_its_transaction_are_told_drives_none_that_it_w
 fn an_operation_that_is_dropped_in_line_does_not_happen() {
     let (_, executor, _, queue) = slow(5);
     executor.run_until(async {
-        let enqueue = |payload: u64| {
-            let queue = queue.clone();
-            executor.spawn(async move { queue.enqueue(payload, &plain()).await })
-        };
+        let enqueue = |payload| spawn_enqueue(&executor, &queue, payload);
         let (first, dropped, last) = (enqueue(1), enqueue(2), enqueue(3));
         turn().await;
         dropped.vanish();
@@ -604,10 +603,7 @@ fn who_is_next_in_line_and_is_dropped_holds_nobody_up() {
     for turns in 0..20 {
         let (_, executor, _, queue) = slow(2);
         executor.run_until(async {
-            let enqueue = |payload: u64| {
-                let queue = queue.clone();
-                executor.spawn(async move { queue.enqueue(payload, &plain()).await })
-            };
+            let enqueue = |payload| spawn_enqueue(&executor, &queue, payload);
             let (first, next, last) = (enqueue(1), enqueue(2), enqueue(3));
             for _ in 0..turns {
                 turn().await;
@@ -623,10 +619,7 @@ fn who_is_next_in_line_and_is_dropped_holds_nobody_up() {
 fn of_a_transaction_that_everybody_has_left_nothing_is_left() {
     let (table, executor, _, queue) = slow(5);
     executor.run_until(async {
-        let enqueue = |payload: u64| {
-            let queue = queue.clone();
-            executor.spawn(async move { queue.enqueue(payload, &plain()).await })
-        };
+        let enqueue = |payload| spawn_enqueue(&executor, &queue, payload);
         let alone = enqueue(1);
         turn().await;
         alone.vanish();
@@ -761,10 +754,7 @@ fn a_wait_that_is_stopped_or_closed_before_it_could_look_ends_at_once() {
 fn who_has_closed_a_store_finds_all_done_that_was_called_before() {
     let (table, executor, store, queue) = slow(5);
     executor.run_until(async {
-        let enqueue = |payload: u64| {
-            let queue = queue.clone();
-            executor.spawn(async move { queue.enqueue(payload, &plain()).await })
-        };
+        let enqueue = |payload| spawn_enqueue(&executor, &queue, payload);
         let (first, second) = (enqueue(1), enqueue(2));
         turn().await;
         store.close().await;
