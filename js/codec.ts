@@ -26,24 +26,24 @@ export function copyOut<P>(kept: P): P {
 }
 
 function clone(value: unknown): unknown {
-  if (typeof structuredClone !== "function" && nodesOwn() === undefined) {
+  const copy = cloner()
+  if (copy === null) {
     throw new AlkstoreError("Codec", "the payload cannot be copied: this runtime has no structuredClone")
   }
   try {
-    return structuredCloneOf(value)
+    return copy(value)
   } catch (cause) {
-    throw notCopied("copied by structured clone", value, structuredCloneOf, cause)
+    throw notCopied("copied by structured clone", value, copy, cause)
   }
 }
 
 // Looked up at each call. Jest's jsdom environment takes it away, and Node's own serializer, which is the same
 // algorithm, is asked of the process: a bundler must not find a builtin here.
-function structuredCloneOf(value: unknown): unknown {
-  const v8 = typeof structuredClone === "function" ? undefined : nodesOwn()
-  return v8 === undefined ? structuredClone(value) : v8.deserialize(v8.serialize(value))
+function cloner(): Copy | null {
+  if (typeof structuredClone === "function") return structuredClone
+  const v8 = globalThis.process?.getBuiltinModule?.("node:v8")
+  return v8 === undefined ? null : (value) => v8.deserialize(v8.serialize(value))
 }
-
-const nodesOwn = () => globalThis.process?.getBuiltinModule?.("node:v8")
 
 /** The error for a payload that `copy` has thrown `cause` for. It names the part that is at fault, if one alone is. */
 export function notCopied(

@@ -320,12 +320,7 @@ fn an_expired_job_leaves_the_way_of_claims_at_the_first_that_meets_it() {
 fn operations_that_wait_together_share_a_transaction_and_keep_their_own_answers() {
     let (table, executor, _, queue) = slow(3);
     executor.run_until(async {
-        let enqueued: Vec<_> = (0..50_u64)
-            .map(|payload| {
-                let queue = queue.clone();
-                executor.spawn(async move { queue.enqueue(payload, &plain()).await })
-            })
-            .collect();
+        let enqueued: Vec<_> = (0..50_u64).map(|payload| spawn_enqueue(&executor, &queue, payload)).collect();
         let refused = executor.spawn({
             let queue = queue.clone();
             async move { queue.cancel(9_999).await }
@@ -343,12 +338,7 @@ fn operations_that_wait_together_share_a_transaction_and_keep_their_own_answers(
 fn at_most_256_operations_share_a_transaction() {
     let (table, executor, _, queue) = slow(1);
     executor.run_until(async {
-        let enqueues: Vec<_> = (0..1 + 2 * 256 + 1)
-            .map(|payload: u64| {
-                let queue = queue.clone();
-                executor.spawn(async move { queue.enqueue(payload, &plain()).await })
-            })
-            .collect();
+        let enqueues: Vec<_> = (0..1 + 2 * 256 + 1).map(|payload| spawn_enqueue(&executor, &queue, payload)).collect();
         for enqueue in &enqueues {
             enqueue.outcome().await.unwrap();
         }
@@ -465,12 +455,7 @@ fn a_count_in_the_second_after_an_enqueue_takes_one_round_more_whatever_the_prio
 fn a_commit_that_fails_fails_its_group_and_nothing_of_it_happened() {
     let (table, executor, _, queue) = slow(2);
     executor.run_until(async {
-        let tasks: Vec<_> = (0..5_u64)
-            .map(|payload| {
-                let queue = queue.clone();
-                executor.spawn(async move { queue.enqueue(payload, &plain()).await })
-            })
-            .collect();
+        let tasks: Vec<_> = (0..5_u64).map(|payload| spawn_enqueue(&executor, &queue, payload)).collect();
         turn().await;
         table.fail(1);
         let mut codes = Vec::new();
@@ -572,15 +557,12 @@ fn who_is_polled_as_the_others_of_its_transaction_are_told_drives_none_that_it_w
     }));
     assert!(task.as_mut().poll(&mut Context::from_waker(&Waker::from(Arc::new(InPlace)))).is_pending());
     IN_PLACE.set(Some(task));
-    let mut ends = |call: &mut Pin<Box<dyn Future<Output = Result<u64, Error>> + '_>>| {
+    let mut ends = |mut call: Pin<&mut dyn Future<Output = Result<JobId, Error>>>| {
         (0..1_000).any(|_| call.as_mut().poll(&mut elsewhere).is_ready())
     };
-    let mut first: Pin<Box<dyn Future<Output = Result<u64, Error>> + '_>> = first;
-    let mut driver: Pin<Box<dyn Future<Output = Result<u64, Error>> + '_>> = driver;
-    assert!(ends(&mut first) && ends(&mut driver));
+    assert!(ends(first.as_mut()) && ends(driver.as_mut()));
     assert!(IN_PLACE.take().is_none(), "the task is over");
-    let mut later: Pin<Box<dyn Future<Output = Result<u64, Error>> + '_>> = Box::pin(queue.enqueue(4, &plain));
-    assert!(ends(&mut later), "the store goes on");
+    assert!(ends(pin!(queue.enqueue(4, &plain))), "the store goes on");
 }
 
 #[test]
@@ -638,10 +620,7 @@ fn a_script_that_panics_fails_whoever_shares_its_transaction_and_the_store_goes_
     }
     let (_, executor, store, queue) = slow(1);
     executor.run_until(async {
-        let first = executor.spawn({
-            let queue = queue.clone();
-            async move { queue.enqueue(1, &plain()).await }
-        });
+        let first = spawn_enqueue(&executor, &queue, 1);
         let bad = executor.spawn({
             let store = store.clone();
             async move {
@@ -656,10 +635,7 @@ fn a_script_that_panics_fails_whoever_shares_its_transaction_and_the_store_goes_
                 .await
             }
         });
-        let other = executor.spawn({
-            let queue = queue.clone();
-            async move { queue.enqueue(2, &plain()).await }
-        });
+        let other = spawn_enqueue(&executor, &queue, 2);
         first.outcome().await.unwrap();
         assert_eq!(bad.outcome().await, "panicked");
         let failed = other.outcome().await.unwrap_err();

@@ -30,8 +30,8 @@ export const indexedDb: (
 
 /**
  * Makes room in the app's own database, in its upgrade: the object store `alkstore`, with the index `k`. Makes what is
- * missing, and may be called in every upgrade. Declared in Dexie the store is `alkstore: ",*k"`: leave it in every
- * later version, Dexie deletes stores that it is not told of.
+ * missing, and may be called in every upgrade. Declared in Dexie the store is `alkstore: ",*k"`: leave it in the
+ * versions that stay, Dexie deletes stores that none of them has.
  *
  * `transaction` is that of the upgrade, `request.transaction`. Throws `InvalidArgument` for what is no upgrade's.
  */

@@ -38,8 +38,8 @@ pub(super) struct Shared<S: Store, H: Host> {
     pub(super) closed: Flag,
     /// Seeded by the host at the first draw: its randomness may be slow to start.
     entropy: RefCell<Option<Entropy>>,
-    /// The loops that have something to give back when the store closes.
-    pub(super) loops: Pending,
+    /// Calls that wait for the storage, and loops that have something to give back when the store closes.
+    pub(super) under_way: Pending,
     pub(super) group: Group<S::Payload>,
 }
 
@@ -64,7 +64,7 @@ impl<S: Store, H: Host> Engine<S, H> {
             host,
             closed: Flag::new(),
             entropy: RefCell::new(seed.map(Entropy::new)),
-            loops: Pending::default(),
+            under_way: Pending::default(),
             group: Group::default(),
         };
         Self { shared: Rc::new(shared) }
@@ -119,8 +119,7 @@ impl<S: Store, H: Host> Engine<S, H> {
     /// deadline. Closing again is nothing.
     pub async fn close(&self) {
         self.shared.closed.set();
-        self.shared.loops.ended().await;
-        self.shared.group.idle().await;
+        self.shared.under_way.ended().await;
     }
 
     /// Whether [`close`](Engine::close) was called.

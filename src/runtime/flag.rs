@@ -115,38 +115,46 @@ impl Waiters {
     }
 }
 
-/// Things under way that somebody waits for.
+/// Things under way that somebody waits for; there may be thousands.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    flags: RefCell<Vec<Flag>>,
+    inner: Rc<UnderWayCount>,
+}
+
+#[derive(Debug, Default)]
+struct UnderWayCount {
+    count: Cell<usize>,
+    /// Set when there are none any more; another then.
+    ended: RefCell<Flag>,
 }
 
 impl Pending {
     /// One more is under way, until what this returns is dropped.
     pub(crate) fn start(&self) -> UnderWay {
-        let flag = Flag::new();
-        let mut flags = self.flags.borrow_mut();
-        flags.retain(|flag| !flag.is_set());
-        flags.push(flag.clone());
-        UnderWay(flag)
+        self.inner.count.set(self.inner.count.get().saturating_add(1));
+        UnderWay(Rc::clone(&self.inner))
     }
 
     /// Resolves once none is.
     pub(crate) async fn ended(&self) {
-        loop {
-            let Some(flag) = self.flags.borrow().iter().find(|flag| !flag.is_set()).cloned() else { break };
-            flag.wait().await;
+        while self.inner.count.get() > 0 {
+            let ended = self.inner.ended.borrow().wait();
+            ended.await;
         }
     }
 }
 
 /// See [`Pending::start`].
 #[derive(Debug)]
-pub(crate) struct UnderWay(Flag);
+pub(crate) struct UnderWay(Rc<UnderWayCount>);
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.0.set();
+        let left = self.0.count.get().saturating_sub(1);
+        self.0.count.set(left);
+        if left == 0 {
+            self.0.ended.take().set();
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use super::engine::Shared;
-use super::flag::Flag;
+use super::flag::UnderWay;
 use super::host::Host;
 use super::store::Store;
 use crate::core::{Error, Scope, Script, Step, StoreError, View};
@@ -28,8 +28,6 @@ type Transaction = Pin<Box<dyn Future<Output = Outcome>>>;
 pub(super) struct Group<P> {
     line: RefCell<Vec<Member<P>>>,
     running: RefCell<Option<Running>>,
-    /// Of whoever waits for the end of all.
-    idle: RefCell<Option<Flag>>,
 }
 
 /// A script of the group, borrowed only while it is stepped, and whose it is.
@@ -38,8 +36,9 @@ struct Member<P> {
     call: Rc<Call>,
 }
 
-#[derive(Default)]
 struct Call {
+    /// Until its transaction has ended and all have learned how, or nobody is left.
+    under_way: Cell<Option<UnderWay>>,
     /// Set when its transaction ends.
     outcome: RefCell<Option<Outcome>>,
     /// Why its script failed by itself. Till the end its caller may have to drive the others.
@@ -61,23 +60,11 @@ struct Running {
 
 impl<P> Default for Group<P> {
     fn default() -> Self {
-        Self { line: RefCell::default(), running: RefCell::default(), idle: RefCell::default() }
+        Self { line: RefCell::default(), running: RefCell::default() }
     }
 }
 
 impl<P: 'static> Group<P> {
-    /// Resolves once nobody is in line, and no transaction under way.
-    pub(super) async fn idle(&self) {
-        if !self.is_idle() {
-            let idle = self.idle.borrow_mut().get_or_insert_default().clone();
-            idle.wait().await;
-        }
-    }
-
-    fn is_idle(&self) -> bool {
-        self.running.borrow().is_none() && self.line.borrow().is_empty()
-    }
-
     /// Begins a transaction with those who are first in line.
     fn begin<S: Store<Payload = P>, H: Host>(&self, shared: &Rc<Shared<S, H>>) -> Running {
         let mut line = self.line.borrow_mut();
@@ -103,7 +90,10 @@ impl<P: 'static> Group<P> {
             call.outcome.replace(Some(failed.map_or_else(|| outcome.clone(), Err)));
         }
         // Only then: a waker may run anything, and who has no outcome yet would begin the next transaction.
-        ended.iter().flat_map(|running| &running.calls).for_each(|call| call.wake());
+        for call in ended.iter().flat_map(|running| &running.calls) {
+            call.wake();
+            drop(call.under_way.take());
+        }
         self.hand_over(None);
     }
 
@@ -130,14 +120,20 @@ impl<P: 'static> Group<P> {
         if let Some(next) = next {
             next.wake();
         }
-        let idle = if self.is_idle() { self.idle.take() } else { None };
-        if let Some(idle) = idle {
-            idle.set();
-        }
     }
 }
 
 impl Call {
+    fn new(under_way: UnderWay) -> Self {
+        Self {
+            under_way: Cell::new(Some(under_way)),
+            outcome: RefCell::default(),
+            failed: RefCell::default(),
+            waker: RefCell::default(),
+            is_over: Cell::default(),
+        }
+    }
+
     fn wake(&self) {
         // Taken out first: a waker may run anything.
         let waker = self.waker.take();
@@ -171,7 +167,7 @@ pub(super) struct Run<S: Store, H: Host> {
 
 impl<S: Store, H: Host> Run<S, H> {
     pub(super) fn new(shared: Rc<Shared<S, H>>, script: Rc<RefCell<dyn Script<S::Payload>>>) -> Self {
-        let call = Rc::new(Call::default());
+        let call = Rc::new(Call::new(shared.under_way.start()));
         shared.group.line.borrow_mut().push(Member { script, call: Rc::clone(&call) });
         Self { shared, call }
     }

@@ -98,7 +98,7 @@ impl<S: Store, H: Host> Engine<S, H> {
         if stop.is_set() {
             return Ok(());
         }
-        let running = self.shared.loops.start();
+        let running = self.shared.under_way.start();
         let owner = Name::internal(&runner_name(self.shared.host.random()));
         let ended = self.lead(&owner, stop, standby).await;
         // However it ended: a lease left behind would keep everybody from leading until it lapses. If
