@@ -1,6 +1,7 @@
 // `npm run bench`: builds the package, installs the peers, runs every bench of benches/, or those that are named, and
 // shows what they print. With `-- --check` it exits non-zero if one misses a limit of its own.
 
+import { browser } from "./browsers.mjs"
 import { build } from "./build.mjs"
 import { Failure, must, run, script, step } from "./lib/run.mjs"
 import { cached } from "./lib/stamp.mjs"
@@ -20,16 +21,23 @@ const benches = {
   schedulers: ["node", ["benches/schedulers.mjs"]]
 }
 
+const inBrowser = ["indexeddb-open", "indexeddb", "page-start", "latency", "tab-memory"]
+
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith("--"))
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith("--"))
 
 await script(async () => {
   const unknown = named.filter((name) => !(name in benches))
   if (unknown.length > 0) throw new Error(`no such bench: ${unknown}; there are ${Object.keys(benches).join(", ")}`)
+  const chosen = named.length > 0 ? named : Object.keys(benches)
   await build()
   await setupPeers()
+  if (chosen.some((name) => inBrowser.includes(name))) {
+    const { missing } = await browser("chromium")
+    if (missing !== undefined) throw new Failure(`no Chromium: ${missing}`)
+  }
   const missed = []
-  for (const name of named.length > 0 ? named : Object.keys(benches)) {
+  for (const name of chosen) {
     const [program, args] = benches[name]
     console.log(`\n== ${name}`)
     const { code } = await run(program, [...args, ...flags], { live: true })

@@ -215,19 +215,17 @@ async function beginWait() {
   await store.queue("mail").stats()
 }
 
-/** What is going on, without what the test's driver does. */
-function running(ofDriver) {
+/**
+ * What goes on between transactions, which have timers of their own and may end later than the calls that were answered
+ * from them; without what the test's driver does.
+ */
+async function running(ofDriver) {
+  while (watched().underWay > 0) await turn()
   const { timers, transactions } = watched()
   return { timers: timers.filter((ms) => ms !== ofDriver), transactions }
 }
 
-/** Resolves when, after more than so many transactions, a timer for `ms` runs: a transaction has timers of its own. */
+/** Resolves when, after more than so many transactions, a timer for `ms` runs. */
 async function sleepsAfter(transactions, ms) {
-  while (watched().transactions <= transactions || !watched().timers.includes(ms)) {
-    await new Promise((resolve) => {
-      const { port1, port2 } = new MessageChannel()
-      port1.onmessage = resolve
-      port2.postMessage(null)
-    })
-  }
+  while (watched().transactions <= transactions || !watched().timers.includes(ms)) await turn()
 }
