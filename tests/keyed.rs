@@ -411,6 +411,105 @@ fn most_enqueues_write_no_header_and_ids_grow_across_contexts() {
     }
 }
 
+/// Calls `work` with a storage that takes its time, and queues of two contexts that share it.
+fn with_two_contexts(work: impl AsyncFnOnce(Table<u64>, Clock, [Queue<Rows, Clock>; 2], Executor)) {
+    let (table, clock, executor) =
+        (Table::slow(1), ManualClock::new(Timestamp::from_millis(START)), Executor::default());
+    let queues = [1, 2].map(|seed| {
+        let store = Engine::new(KeyedStore::new(table.clone()), clock.clone(), Some(seed));
+        store.queue("q", QueueOptions::default()).unwrap()
+    });
+    executor.run_until(work(table, clock, queues, executor.clone()));
+}
+
+/// From now on it is known that nobody else enqueues.
+async fn enqueue_first(queue: &Queue<Rows, Clock>) -> JobId {
+    queue.enqueue(0, &plain()).await.unwrap()
+}
+
+async fn payloads(queue: &Queue<Rows, Clock>) -> Vec<u64> {
+    let jobs = queue.list(None, 0, usize::MAX).await.unwrap();
+    jobs.into_iter().map(|(_, payload)| payload).collect()
+}
+
+#[test]
+fn what_is_enqueued_does_not_wait_for_the_first_read_as_long_as_nobody_else_enqueues() {
+    with_two_contexts(async |table, _, [first, second], executor| {
+        let last = enqueue_first(&first).await;
+        assert_eq!(table.early(), 0);
+        let (rounds, commits) = (table.rounds(), table.commits());
+        let together: Vec<_> = (1..51).map(|payload| spawn_enqueue(&executor, &first, payload)).collect();
+        let mut ids = Vec::new();
+        for enqueue in &together {
+            ids.push(enqueue.outcome().await.unwrap());
+        }
+        assert_eq!(ids, (last + 1..=last + 50).collect::<Vec<_>>());
+        assert_eq!((table.early(), table.rounds() - rounds, table.commits() - commits), (50, 2, 2));
+
+        // Another has: what went ahead comes to nothing, and goes once more, behind.
+        let others = second.enqueue(51, &plain()).await.unwrap();
+        let commits = table.commits();
+        let id = first.enqueue(52, &plain()).await.unwrap();
+        assert!(id > others, "{id} after {others}");
+        assert_eq!((table.early(), table.commits() - commits), (51, 1));
+        first.enqueue(53, &plain()).await.unwrap();
+        assert_eq!(table.early(), 51, "not until it is known again that nobody else does");
+        first.enqueue(54, &plain()).await.unwrap();
+        assert_eq!(table.early(), 52);
+        assert_eq!(payloads(&second).await, (0..=54).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn what_is_called_together_with_an_enqueue_sees_it() {
+    with_two_contexts(async |table, _, [queue, _], executor| {
+        let last = enqueue_first(&queue).await;
+        let enqueues = [1, 2].map(|payload| spawn_enqueue(&executor, &queue, payload));
+        let cancelled = executor.spawn({
+            let queue = queue.clone();
+            async move { queue.cancel(last + 2).await }
+        });
+        for enqueue in enqueues {
+            enqueue.outcome().await.unwrap();
+        }
+        assert!(cancelled.outcome().await.unwrap());
+        assert_eq!(table.early(), 1, "the first alone");
+        assert_eq!(payloads(&queue).await, [0, 1]);
+    });
+}
+
+#[test]
+fn a_job_whose_transaction_waited_for_others_is_no_older_than_that() {
+    for (passes, is_kept) in [(0, true), (100, true), (101, false), (-1, false), (-3_600_000, false)] {
+        with_two_contexts(async |table, clock, [first, second], executor| {
+            enqueue_first(&first).await;
+            let other = executor.spawn(async move { second.claim_one("w").await.map(drop) });
+            let enqueue = spawn_enqueue(&executor, &first, 1);
+            let began = clock_now(&clock);
+            clock.set(Timestamp::from_millis(began + passes));
+            let id = enqueue.outcome().await.unwrap();
+            other.outcome().await.unwrap();
+            let job = first.get(id).await.unwrap().unwrap().0;
+            let instant = Timestamp::from_millis(if is_kept { began } else { began + passes });
+            assert_eq!((job.created_at, job.run_at), (instant, instant), "{passes} ms later");
+            assert_eq!(table.early(), 1);
+        });
+    }
+}
+
+#[test]
+fn what_is_enqueued_ahead_fails_with_its_commit_and_the_next_does_not() {
+    with_two_contexts(async |table, _, [queue, _], _| {
+        let last = enqueue_first(&queue).await;
+        table.fail(1);
+        assert!(matches!(queue.enqueue(1, &plain()).await, Err(Error::Storage(_))));
+        assert_eq!(table.early(), 1);
+        let id = queue.enqueue(2, &plain()).await.unwrap();
+        assert!(id > last, "{id} after {last}");
+        assert_eq!(payloads(&queue).await, [0, 2]);
+    });
+}
+
 #[test]
 fn a_count_of_ready_jobs_is_exact_for_a_clock_that_steps_back_behind_their_enqueue() {
     for others in [0, 100] {

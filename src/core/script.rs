@@ -12,6 +12,9 @@ use super::view::View;
 pub trait Script<P> {
     /// The first question: known before the instant of the operation is, so that a storage can ask
     /// for these rows together with its own. Called once, before anything else.
+    ///
+    /// One that has none asks for nothing at all. A storage may step it before it has read a row, and if that transaction comes
+    /// to nothing once more, in another: [`View::is_trial`] says so.
     fn opening(&mut self) -> Option<Scope> {
         None
     }

@@ -3,6 +3,7 @@
 //! Staging takes an id for good (a transaction that rolls back leaves a gap) and reads the clock;
 //! nothing else reaches the storage before the commit, so an open transaction blocks nobody.
 
+use std::mem::take;
 use std::rc::Rc;
 
 use super::clock::Meta;
@@ -60,13 +61,15 @@ impl<P> Script<P> for Stage {
 /// Applies what was staged.
 #[derive(Debug)]
 pub struct Commit<P> {
-    /// The jobs with their payloads, in the order in which they were staged; taken by the script.
+    /// The jobs with their payloads, in the order in which they were staged; taken by the script, unless it may be stepped
+    /// once more.
     pub staged: Vec<(Staged, P)>,
 }
 
-impl<P> Script<P> for Commit<P> {
+impl<P: Clone> Script<P> for Commit<P> {
     fn step(&mut self, view: &mut View<P>) -> Step {
-        for (staged, payload) in self.staged.drain(..) {
+        let staged = if view.is_trial { self.staged.clone() } else { take(&mut self.staged) };
+        for (staged, payload) in staged {
             let job = staged.at(&view.meta);
             view.insert(job, payload);
         }

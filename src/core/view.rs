@@ -62,6 +62,8 @@ impl Topic {
 #[derive(Debug)]
 pub struct View<P> {
     now: Timestamp,
+    /// Whether the script may be stepped once more: it keeps what it hands over.
+    pub is_trial: bool,
     /// What the storage remembers as a whole. A storage writes it back if it differs.
     pub meta: Meta,
     /// Jobs, as the scope says.
@@ -90,6 +92,7 @@ impl<P> Default for View<P> {
     fn default() -> Self {
         Self {
             now: Timestamp::default(),
+            is_trial: false,
             meta: Meta::default(),
             jobs: Vec::new(),
             payloads: Vec::new(),

@@ -87,6 +87,10 @@ impl Keyed for Adapter {
         Ok(Transaction::new(handle.unchecked_into()))
     }
 
+    fn takes_early_writes(&self) -> bool {
+        true
+    }
+
     fn announce(&self, given: &[Topic]) {
         self.wake(&topics(given));
     }

@@ -98,8 +98,9 @@ impl World {
 
 impl Clock for World {
     fn now(&self) -> Result<Timestamp, Error> {
-        self.sim.ledger.borrow_mut().reads_clock(self.context);
-        Ok(Timestamp::from_millis(self.reading()))
+        let now = Timestamp::from_millis(self.reading());
+        self.sim.ledger.borrow_mut().reads_clock(self.context, now);
+        Ok(now)
     }
 }
 

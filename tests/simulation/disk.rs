@@ -7,6 +7,7 @@ use alkstore::core::{Error, JobId, StoreError, Topic};
 use alkstore::runtime::{Answer, Flag, Keyed, KeyedTransaction, Read, Write};
 
 use crate::context;
+use crate::invariant::{Invariant, Violation};
 use crate::ledger::Sealed;
 use crate::sim::Sim;
 use crate::support::{Before, Rows};
@@ -32,6 +33,10 @@ struct Entry {
     begun_at: i64,
     state: State,
     known: Vec<JobId>,
+    /// What was written before its first read was answered; `None` after that.
+    early: Option<Vec<Write<u64>>>,
+    /// Whether a job was inserted that is there: this must not be committed.
+    is_spoiled: bool,
     /// Set when it is the first of the queue, or has ended before.
     turn: Flag,
     ended: Flag,
@@ -44,6 +49,15 @@ enum State {
     Ended(Result<(), &'static str>),
 }
 
+impl Entry {
+    fn write(&mut self, rows: &mut Rows<u64>, undo: &mut Vec<Before<u64>>, write: Write<u64>) {
+        self.is_spoiled |= matches!(&write, Write::Insert(job, ..) if rows.jobs.contains_key(&job.id));
+        if !self.is_spoiled {
+            undo.push(rows.write(write));
+        }
+    }
+}
+
 impl Disk {
     fn begin(&mut self, context: usize, now: i64) -> u64 {
         self.serial += 1;
@@ -52,6 +66,8 @@ impl Disk {
             begun_at: now,
             state: State::Open,
             known: Vec::new(),
+            early: Some(Vec::new()),
+            is_spoiled: false,
             turn: Flag::new(),
             ended: Flag::new(),
         };
@@ -184,6 +200,10 @@ impl Keyed for Connection {
         Ok(Transaction { connection: Self { sim: sim.clone(), context: self.context }, id })
     }
 
+    fn takes_early_writes(&self) -> bool {
+        true
+    }
+
     fn announce(&self, topics: &[Topic]) {
         context::announce(&self.sim, self.context, topics);
     }
@@ -245,12 +265,16 @@ impl KeyedTransaction for Transaction {
         }
         sim.ledger.borrow_mut().answered(*context);
         let mut disk = sim.disk.borrow_mut();
-        let answers: Vec<Answer<u64>> = reads.iter().map(|read| disk.rows.read(read.clone())).collect();
-        let known = &mut disk.transactions.get_mut(&self.id).expect("it is open").known;
+        let Disk { rows, undo, transactions, .. } = &mut *disk;
+        let entry = transactions.get_mut(&self.id).expect("it is open");
+        let answers: Vec<Answer<u64>> = reads.iter().map(|read| rows.read(read.clone())).collect();
         for answer in &answers {
             if let Answer::Jobs(rows) = answer {
-                known.extend(rows.iter().map(|row| row.job.id));
+                entry.known.extend(rows.iter().map(|row| row.job.id));
             }
+        }
+        for write in entry.early.take().into_iter().flatten() {
+            entry.write(rows, undo, write);
         }
         Ok(answers)
     }
@@ -265,13 +289,29 @@ impl KeyedTransaction for Transaction {
             Write::Update(job, _) => assert!(entry.known.contains(&job.id), "job {} was never read", job.id),
             _ => {}
         }
-        undo.push(rows.write(write));
+        match &mut entry.early {
+            Some(early) => early.push(write),
+            None => entry.write(rows, undo, write),
+        }
     }
 
     async fn commit(self) -> Result<(), Error> {
         let Connection { sim, context } = &self.connection;
         self.check_open()?;
-        let sealed = sim.ledger.borrow_mut().seal(*context);
+        let is_spoiled = sim.disk.borrow().transactions.get(&self.id).is_some_and(|entry| entry.is_spoiled);
+        if is_spoiled {
+            let how = "a job was inserted that is there already".into();
+            sim.check(Err(Violation::new(Invariant::IdsGrow, how)));
+            return Err(failure("the simulation has ended"));
+        }
+        let sealed = sim.ledger.borrow_mut().seal(sim, *context);
+        let sealed = match sealed {
+            Ok(sealed) => sealed,
+            Err(violation) => {
+                sim.check(Err(violation));
+                return Err(failure("the simulation has ended"));
+            }
+        };
         let fails = self.connection.fails(sim.weather.commit_fails, "commit fails");
         let is_lost = !fails && sim.strikes(sim.weather.answer_lost);
         let id = self.id;

@@ -38,9 +38,9 @@ struct Life {
     waiting: VecDeque<(CallId, Operation)>,
     fates: BTreeMap<CallId, Fate>,
     open: Option<Open>,
-    /// Whether the transaction under way has been answered, and the clock read after that.
+    /// Whether the transaction under way has been answered, and what the clock said after that.
     answered: bool,
-    clock_read: bool,
+    clock_read: Option<Timestamp>,
     /// The owners that schedule runners lead under.
     runners: Vec<String>,
     /// When there is something to do for the worker of a queue, seen from when it looked.
@@ -87,6 +87,8 @@ enum Member {
 /// A transaction under way.
 struct Open {
     members: Vec<Member>,
+    /// What scripts did before the storage had answered, each with what it was told then: it counts if that is committed.
+    trials: Vec<(Meta, Script)>,
     decided: Decided,
 }
 
@@ -115,6 +117,9 @@ pub struct Sealed {
     clock_read: bool,
     decided: Decided,
 }
+
+/// An instant that was read before the transaction was under way may be so old.
+const AGE_MAX: i64 = 100;
 
 impl Ledger {
     pub fn life_begins(&mut self, context: usize) {
@@ -225,9 +230,9 @@ impl Ledger {
         self.life(context).runners.push(format!("runner-{bits}"));
     }
 
-    pub fn reads_clock(&mut self, context: usize) {
+    pub fn reads_clock(&mut self, context: usize, now: Timestamp) {
         let life = self.life(context);
-        life.clock_read = life.answered;
+        life.clock_read = life.answered.then_some(now);
     }
 
     /// The storage has answered a transaction of the context.
@@ -238,7 +243,8 @@ impl Ledger {
     /// A transaction of the storage is begun.
     pub fn opens(&mut self, context: usize) {
         let life = self.life(context);
-        (life.answered, life.clock_read) = (false, false);
+        (life.answered, life.clock_read) = (false, None);
+        life.open.iter_mut().for_each(|open| open.trials.clear());
     }
 
     /// Scripts that ask for these first are to run in one transaction.
@@ -256,7 +262,7 @@ impl Ledger {
                 None => Member::Unknown,
             },
         });
-        life.open = Some(Open { members: members.collect(), decided: Decided::default() });
+        life.open = Some(Open { members: members.collect(), trials: Vec::new(), decided: Decided::default() });
     }
 
     /// The engine is through with a transaction: it has committed or failed, or whoever waited is gone.
@@ -279,30 +285,36 @@ impl Ledger {
 
     /// A script is handed its first rows.
     pub fn script_starts(&mut self, context: usize, at: usize, now: Timestamp, meta: &Meta) -> Result<(), Violation> {
+        if at == 0 && self.life(context).clock_read.is_none() {
+            let how = format!("the instant {} is older than the transaction", now.as_millis());
+            return Err(Violation::new(Invariant::ClockInside, how));
+        }
+        let known = self.decides_on_truth(context, at, now, meta.next_id)?;
+        is_remembered(meta, &known)
+    }
+
+    /// A script decides on what is true now, and gives ids from `next_id` on; what the storage remembers.
+    fn decides_on_truth(
+        &mut self,
+        context: usize,
+        at: usize,
+        now: Timestamp,
+        next_id: JobId,
+    ) -> Result<Meta, Violation> {
         let truth = self.truth.clone();
-        let life = self.life(context);
-        let (clock_read, open) = (life.clock_read, life.open.as_mut().expect("a transaction"));
-        let decided = &mut open.decided;
+        let decided = &mut self.life(context).open.as_mut().expect("a transaction").decided;
         if at == 0 {
-            if !clock_read {
-                let how = format!("the instant {} is older than the transaction", now.as_millis());
-                return Err(Violation::new(Invariant::ClockInside, how));
-            }
             decided.ran = true;
             decided.rows = truth;
             decided.set_back = decided.rows.observe(now);
         }
         let known = &mut decided.rows.meta;
-        if (meta.latest, meta.moved_back) != (known.latest, known.moved_back) {
-            let how = format!("the storage remembers {meta:?}, not {known:?}");
-            return Err(Violation::new(Invariant::SetBackMovesAll, how));
-        }
-        if meta.next_id < known.next_id {
-            let how = format!("the next id is {}, and {} was given", meta.next_id, known.next_id - 1);
+        if next_id < known.next_id {
+            let how = format!("the next id is {next_id}, and {} was given", known.next_id - 1);
             return Err(Violation::new(Invariant::IdsGrow, how));
         }
-        decided.next_id = std::mem::replace(&mut known.next_id, meta.next_id);
-        Ok(())
+        decided.next_id = std::mem::replace(&mut known.next_id, next_id);
+        Ok(*known)
     }
 
     /// A script has decided.
@@ -313,11 +325,33 @@ impl Ledger {
         decided
     }
 
+    /// A script was run before the storage had answered.
+    pub fn script_tries(&mut self, context: usize, told: Meta, script: Script) {
+        self.life(context).open.as_mut().expect("a transaction").trials.push((told, script));
+    }
+
     /// The commit of a transaction was asked for.
-    pub fn seal(&mut self, context: usize) -> Sealed {
+    pub fn seal(&mut self, sim: &Sim, context: usize) -> Result<Sealed, Violation> {
+        let trials = self.life(context).open.as_mut().map(|open| std::mem::take(&mut open.trials)).unwrap_or_default();
+        for (at, (told, script)) in trials.into_iter().enumerate() {
+            self.trial_counts(context, at, &told, script.now)?;
+            self.script_decides(sim, context, at, script)?;
+            sim.count("enqueued ahead of the header");
+        }
         let life = self.life(context);
         let decided = life.open.as_mut().map(|open| std::mem::take(&mut open.decided)).unwrap_or_default();
-        Sealed { context, life: life.number, clock_read: life.clock_read, decided }
+        Ok(Sealed { context, life: life.number, clock_read: life.clock_read.is_some(), decided })
+    }
+
+    /// As if the script started now, though with the instant that it has.
+    fn trial_counts(&mut self, context: usize, at: usize, told: &Meta, instant: Timestamp) -> Result<(), Violation> {
+        is_remembered(told, &self.truth.meta)?;
+        let clock_read = self.life(context).clock_read;
+        let Some(now) = clock_read.filter(|now| (0..=AGE_MAX).contains(&now.since(instant).as_millis())) else {
+            let how = format!("the instant {} is too old at {clock_read:?}", instant.as_millis());
+            return Err(Violation::new(Invariant::ClockInside, how));
+        };
+        self.decides_on_truth(context, at, now, told.next_id).map(drop)
     }
 
     /// A transaction is committed: from now on what it decided is true.
@@ -330,12 +364,13 @@ impl Ledger {
         let same = judge::same_rows(&truth, rows, set_back.is_some(), &written);
         self.truth = truth;
         self.staged.extend(staged);
-        self.turns += u64::from(leads);
         counts.into_iter().for_each(|(what, times)| sim.count_many(what, times));
         if set_back.is_some() {
             sim.count("correction committed");
         }
         if let Some(life) = self.lives.get_mut(&context).filter(|known| known.number == life) {
+            // Who is gone leads no more, though it has taken the lease.
+            self.turns += u64::from(leads);
             for (id, answer) in answers {
                 if let Some(fate) = life.fates.get_mut(&id).filter(|fate| matches!(fate, Fate::UnderWay)) {
                     *fate = if is_lost { Fate::Lost } else { Fate::Committed(answer) };
@@ -386,6 +421,15 @@ impl Ledger {
     }
 }
 
+/// Whether a script was told what the storage remembers of the clock.
+fn is_remembered(told: &Meta, known: &Meta) -> Result<(), Violation> {
+    if (told.latest, told.moved_back) == (known.latest, known.moved_back) {
+        return Ok(());
+    }
+    let how = format!("the storage remembers {told:?}, not {known:?}");
+    Err(Violation::new(Invariant::SetBackMovesAll, how))
+}
+
 /// What a script did.
 pub struct Script {
     pub now: Timestamp,
@@ -405,7 +449,7 @@ impl Life {
         staged: &BTreeMap<JobId, Staged>,
     ) -> Result<(), Violation> {
         let Script { now, changes, meta, deadline } = script;
-        let Open { members, decided } = self.open.as_mut().expect("a transaction");
+        let Open { members, decided, .. } = self.open.as_mut().expect("a transaction");
         let delta = Delta::of(changes);
         decided.written.extend(delta.jobs.keys());
         let Decided { rows, answers, counts, leads: has_led, next_id, .. } = decided;

@@ -88,6 +88,14 @@ impl Script<u64> for Spy<'_> {
 
     fn step(&mut self, view: &mut View<u64>) -> Step {
         let Self { sim, context, at, .. } = *self;
+        if view.is_trial {
+            let before = view.meta;
+            let step = self.script.step(view);
+            let (changes, meta) = (view.changes.clone(), view.meta);
+            let script = ledger::Script { now: view.now(), changes, meta, deadline: None };
+            sim.ledger.borrow_mut().script_tries(context, before, script);
+            return step;
+        }
         if !std::mem::replace(&mut self.begun, true) {
             let started = sim.ledger.borrow_mut().script_starts(context, at, view.now(), &view.meta);
             sim.check(started);

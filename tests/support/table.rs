@@ -23,6 +23,8 @@ struct Inner<P> {
     turns: Cell<usize>,
     /// How many rounds of reads there have been.
     rounds: Cell<usize>,
+    /// How many jobs were written before their transaction's first read was answered.
+    early: Cell<usize>,
     /// How often the header was written.
     headers: Cell<usize>,
     /// How many transactions have been committed.
@@ -46,6 +48,7 @@ impl<P> Default for Table<P> {
             busy: Cell::new(false),
             turns: Cell::new(0),
             rounds: Cell::new(0),
+            early: Cell::new(0),
             headers: Cell::new(0),
             commits: Cell::new(0),
             failures: Cell::new(0),
@@ -78,6 +81,11 @@ impl<P> Table<P> {
         self.inner.rounds.get()
     }
 
+    /// How many jobs were written before their transaction's first read was answered.
+    pub fn early(&self) -> usize {
+        self.inner.early.get()
+    }
+
     /// How often the header was written.
     pub fn headers(&self) -> usize {
         self.inner.headers.get()
@@ -104,7 +112,18 @@ impl<P: Clone + 'static> Keyed for Table<P> {
     type Transaction = Transaction<P>;
 
     async fn begin(&self) -> Result<Transaction<P>, Error> {
-        Ok(Transaction { table: self.clone(), rows: RefCell::default(), known: RefCell::default() })
+        Ok(Transaction {
+            table: self.clone(),
+            rows: RefCell::default(),
+            is_answered: Cell::default(),
+            early: RefCell::default(),
+            is_spoiled: Cell::default(),
+            known: RefCell::default(),
+        })
+    }
+
+    fn takes_early_writes(&self) -> bool {
+        true
     }
 
     fn announce(&self, _topics: &[Topic]) {}
@@ -114,6 +133,12 @@ pub struct Transaction<P> {
     table: Table<P>,
     /// `None` until the first read: others may be under way.
     rows: RefCell<Option<Rows<P>>>,
+    /// Whether that was answered.
+    is_answered: Cell<bool>,
+    /// What was written while others were under way.
+    early: RefCell<Vec<Write<P>>>,
+    /// Whether a job was among that which is there: this must not be committed.
+    is_spoiled: Cell<bool>,
     /// The jobs that were read or inserted: only they may be updated.
     known: RefCell<Vec<JobId>>,
 }
@@ -125,7 +150,14 @@ impl<P: Clone> Transaction<P> {
                 turn().await;
             }
             self.table.inner.busy.set(true);
-            let rows = self.table.inner.rows.borrow().clone();
+            let mut rows = self.table.inner.rows.borrow().clone();
+            for write in self.early.take() {
+                self.is_spoiled.set(matches!(&write, Write::Insert(job, ..) if rows.jobs.contains_key(&job.id)));
+                if self.is_spoiled.get() {
+                    break;
+                }
+                let _ = rows.write(write);
+            }
             self.rows.replace(Some(rows));
         }
         for _ in 0..self.table.inner.turns.get() {
@@ -139,6 +171,7 @@ impl<P: Clone> KeyedTransaction for Transaction<P> {
 
     async fn read(&self, reads: &[Read]) -> Result<Vec<Answer<P>>, Error> {
         self.under_way().await;
+        self.is_answered.set(true);
         self.table.inner.rounds.set(self.table.inner.rounds.get() + 1);
         let rows = self.rows.borrow();
         let answers: Vec<_> = reads.iter().map(|read| rows.as_ref().unwrap().read(read.clone())).collect();
@@ -155,16 +188,24 @@ impl<P: Clone> KeyedTransaction for Transaction<P> {
 
     fn write(&self, write: Write<P>) {
         match &write {
-            Write::Insert(job, ..) => self.known.borrow_mut().push(job.id),
+            Write::Insert(job, ..) => {
+                let early = &self.table.inner.early;
+                early.set(early.get() + usize::from(!self.is_answered.get()));
+                self.known.borrow_mut().push(job.id);
+            }
             Write::Update(job, _) => assert!(self.known.borrow().contains(&job.id), "job {} was never read", job.id),
             Write::Header(_) => self.table.inner.headers.set(self.table.inner.headers.get() + 1),
             _ => {}
         }
-        let _ = self.rows.borrow_mut().as_mut().unwrap().write(write);
+        match &mut *self.rows.borrow_mut() {
+            Some(rows) => drop(rows.write(write)),
+            None => self.early.borrow_mut().push(write),
+        }
     }
 
     async fn commit(self) -> Result<(), Error> {
         self.under_way().await;
+        assert!(!self.is_spoiled.get(), "a job was inserted that is there already");
         let inner = &self.table.inner;
         if inner.failures.get() > 0 {
             inner.failures.set(inner.failures.get() - 1);

@@ -70,7 +70,7 @@ pub struct Enqueue<P> {
     pub stamps: Rc<Stamps>,
     /// The job's own, checked.
     pub options: EnqueueOptions,
-    /// What to carry; taken by the script.
+    /// What to carry; taken by the script, unless it may be stepped once more.
     pub payload: Option<P>,
     /// Outcome: the job's id.
     pub id: JobId,
@@ -87,9 +87,10 @@ impl<P> Enqueue<P> {
     }
 }
 
-impl<P> Script<P> for Enqueue<P> {
+impl<P: Clone> Script<P> for Enqueue<P> {
     fn step(&mut self, view: &mut View<P>) -> Step {
-        if let Some(payload) = self.payload.take() {
+        let payload = if view.is_trial { self.payload.clone() } else { self.payload.take() };
+        if let Some(payload) = payload {
             self.id = view.take_id();
             let job = self.options.draft(self.id, self.queue.clone(), Rc::clone(&self.stamps), view.now());
             view.insert(Rc::new(job), payload);

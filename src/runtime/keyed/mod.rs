@@ -33,6 +33,12 @@ pub trait Keyed: 'static {
     /// [`Error::Storage`]: nothing has begun.
     async fn begin(&self) -> Result<Self::Transaction, Error>;
 
+    /// Whether its transactions take writes while their first read is under way, and others perhaps still before them. What
+    /// is enqueued then goes out together with that read. By default not.
+    fn takes_early_writes(&self) -> bool {
+        false
+    }
+
     /// Tells everybody else who shares the storage of a commit that is about to be asked for: the transactions that they
     /// begin then wait for this one. Whoever waits in this context is woken once it has committed.
     ///
@@ -92,12 +98,14 @@ struct Ids {
     floor: Cell<JobId>,
     /// The header that this context has committed last.
     header: Cell<Header>,
+    /// Whether the last transaction has found it.
+    is_unchanged: Cell<bool>,
 }
 
 impl<K: Keyed> KeyedStore<K> {
     /// A store over `rows`.
     pub fn new(rows: K) -> Self {
-        let ids = Ids { floor: Cell::new(1), header: Cell::default() };
+        let ids = Ids { floor: Cell::new(1), header: Cell::default(), is_unchanged: Cell::default() };
         Self { rows, wakes: Wakes::new(), ids, moves_max: MOVES_MAX }
     }
 
@@ -126,8 +134,9 @@ impl<K: Keyed> KeyedStore<K> {
     ) -> Result<Vec<Topic>, Error> {
         let mut questions = openings(scripts);
         // Whether it commits will not be known here: what it leaves of a block of ids would be lost each time.
-        let run = scripts::run(transaction, &self.ids, (0, usize::MAX), clock, scripts, &mut questions);
-        run.await.map(|(topics, _)| topics)
+        let limits = (0, usize::MAX);
+        let ran = scripts::run(transaction, &self.ids, limits, clock, scripts, &mut questions, false).await?;
+        Ok(ran.map_or_else(Vec::new, |(topics, _)| topics))
     }
 }
 
@@ -143,12 +152,16 @@ impl<K: Keyed> Store for KeyedStore<K> {
         let limits = (ID_BLOCK, self.moves_max);
         let mut questions = openings(scripts);
         let mut is_moving = false;
+        let is_blind = questions.iter().all(Option::is_none);
+        let mut goes_ahead = is_blind && self.ids.is_unchanged.get() && self.rows.takes_early_writes();
         loop {
             // What they ask for would be read in vain until all has moved.
             let (scripts, questions) =
                 if is_moving { (&mut [][..], &mut [][..]) } else { (&mut *scripts, &mut *questions) };
             let transaction = self.rows.begin().await?;
-            let (topics, header) = scripts::run(&transaction, &self.ids, limits, clock, scripts, questions).await?;
+            let goes_ahead = replace(&mut goes_ahead, false);
+            let ran = scripts::run(&transaction, &self.ids, limits, clock, scripts, questions, goes_ahead).await?;
+            let Some((topics, header)) = ran else { continue };
             // The commit takes longest, and whoever hears of it now gets into line behind it. If it fails they look in vain.
             if !topics.is_empty() {
                 self.rows.announce(&topics);

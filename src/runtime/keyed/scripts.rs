@@ -1,7 +1,10 @@
 //! Scripts in one transaction of a storage that keeps rows under keys.
 
+use std::future::poll_fn;
+use std::mem::take;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::task::Poll;
 
 use super::answer::{Answers, opening_reads};
 use super::check::check;
@@ -10,7 +13,7 @@ use super::format::is_damage;
 use super::rows::{Header, Read, Row, Write};
 use super::{Ids, KeyedTransaction};
 use crate::core::index::crossed;
-use crate::core::{Change, Duration, Error, Job, Place, Scope, Script, Step, Timestamp, Topic, View};
+use crate::core::{Change, Duration, Error, Job, JobId, Place, Scope, Script, Step, Timestamp, Topic, View};
 use crate::runtime::host::Clock;
 
 /// How far ahead of the clock the first reads of a transaction look. They are asked before it is under way, and must
@@ -23,9 +26,17 @@ const MOVE_CHUNK: usize = 256;
 /// How far ahead of the rows that are inserted [`Header::crossed`] is set, so that most enqueues write no header.
 pub(super) const CROSSED_AHEAD: Duration = Duration::from_secs(1);
 
+/// How old the instant may be at which jobs were enqueued before the transaction was under way.
+const AGE_MAX: Duration = Duration::from_millis(100);
+
 /// Runs the scripts one after another; who is to look again once the transaction has committed, and the header then. If that
 /// is still [`moving`](Header::moving) none of them has run: as many jobs have moved as one transaction may. Of new ids a
 /// block is taken.
+///
+/// Scripts that ask for nothing may go `ahead`: they run while the header is being read, as if it were still the one that this
+/// context has committed last, and what they write goes out with the first read. If it is, nobody has inserted a job since,
+/// and theirs are the newest. `None` if it is another one, or if their instant does not hold any more, because the
+/// transaction has waited for others or the clock was set back: nothing of it may be committed then.
 pub(super) async fn run<T: KeyedTransaction>(
     transaction: &T,
     ids: &Ids,
@@ -33,20 +44,37 @@ pub(super) async fn run<T: KeyedTransaction>(
     clock: &dyn Clock,
     scripts: &mut [&mut dyn Script<T::Payload>],
     questions: &mut [Option<Scope>],
-) -> Result<(Vec<Topic>, Header), Error> {
-    let horizon = clock.now()?.plus(HORIZON);
+    goes_ahead: bool,
+) -> Result<Option<(Vec<Topic>, Header)>, Error> {
+    let began = clock.now()?;
+    let horizon = began.plus(HORIZON);
     let mut reads = vec![Read::Header];
-    let mut foreseen = Foreseen::ask(questions.iter().flatten(), &mut reads);
+    let foreseen = Foreseen::ask(questions.iter().flatten(), &mut reads);
+    let mut running = Scripts {
+        transaction,
+        view: View::default(),
+        header: ids.header.get(),
+        now: began,
+        foreseen,
+        has_written: false,
+    };
     let first = questions.first().and_then(Option::as_ref).filter(|scope| !is_by_id(scope));
     if let Some(scope) = first {
         opening_reads(scope, horizon, &mut reads);
     }
     let mut is_asked = first.is_some();
     let is_alone = reads.len() == 1;
-    let mut answers = match read(transaction, reads).await {
+    let mut reading = read(transaction, reads);
+    let (mut answered, mut is_done) = (Poll::Pending, false);
+    if goes_ahead {
+        answered = poll_fn(|context| Poll::Ready(reading.as_mut().poll(context))).await;
+        is_done = running.ahead(ids.floor.get(), scripts);
+    }
+    let first_answers = if let Poll::Ready(answers) = answered { answers } else { reading.await };
+    let mut answers = match first_answers {
         // It may be about what one of them asks for: each asks for itself then.
         Err(_) if !is_alone => {
-            foreseen.forget();
+            running.foreseen.forget();
             is_asked = false;
             read(transaction, vec![Read::Header]).await?
         }
@@ -55,9 +83,20 @@ pub(super) async fn run<T: KeyedTransaction>(
     // Read only now: the answers have waited for every transaction before this one.
     let now = clock.now()?;
     let stored = answers.header();
-    foreseen.fill(&mut answers);
-    let mut running = Scripts { transaction, view: View::default(), header: stored, now, foreseen, has_written: false };
-    let floor = if stored == ids.header.get() { 0 } else { stored.meta.next_id };
+    let is_unchanged = stored == ids.header.get();
+    ids.is_unchanged.set(is_unchanged);
+    running.now = now;
+    if goes_ahead {
+        let is_recent = now >= began && now <= began.plus(AGE_MAX);
+        if !is_done || !is_unchanged || !is_recent || running.must_move() {
+            return Ok(None);
+        }
+        let first_id = ids.floor.replace(running.header.meta.next_id);
+        return Ok(Some(running.end(first_id, block, &stored)));
+    }
+    running.header = stored;
+    running.foreseen.fill(&mut answers);
+    let floor = if is_unchanged { 0 } else { stored.meta.next_id };
     let first_id = ids.floor.get().max(floor);
     running.header.meta.next_id = first_id;
     ids.floor.set(first_id);
@@ -90,13 +129,7 @@ pub(super) async fn run<T: KeyedTransaction>(
         }
         ids.floor.set(running.header.meta.next_id);
     }
-    let next = running.header.meta.next_id;
-    let is_taken = next > first_id.max(stored.meta.next_id);
-    running.header.meta.next_id = if is_taken { next.saturating_add(block) } else { stored.meta.next_id };
-    if running.header != written {
-        transaction.write(Write::Header(running.header));
-    }
-    Ok((running.view.wakes, running.header))
+    Ok(Some(running.end(first_id, block, &written)))
 }
 
 type Reading<'r, P> = Pin<Box<dyn Future<Output = Result<Answers<P>, Error>> + 'r>>;
@@ -122,14 +155,44 @@ pub(super) struct Scripts<'t, T: KeyedTransaction> {
 }
 
 impl<T: KeyedTransaction> Scripts<'_, T> {
+    /// Runs scripts with ids from `next_id` on; whether they have asked for nothing.
+    #[inline(never)]
+    fn ahead(&mut self, next_id: JobId, scripts: &mut [&mut dyn Script<T::Payload>]) -> bool {
+        self.header.meta.next_id = next_id;
+        self.view.is_trial = true;
+        scripts.iter_mut().all(|script| {
+            self.begin();
+            let step = script.step(&mut self.view);
+            self.apply();
+            step == Step::Done
+        })
+    }
+
+    /// The next script begins.
+    fn begin(&mut self) {
+        self.view.begin(self.now, self.header.meta);
+        self.has_written = false;
+    }
+
+    /// Who is to look again, and the header: if it is not what was `written`, it is. If ids were given, from `first_id` on, and
+    /// none are left, a block of them is taken.
+    #[inline(never)]
+    fn end(&mut self, first_id: JobId, block: u64, written: &Header) -> (Vec<Topic>, Header) {
+        let (next, stored) = (self.header.meta.next_id, written.meta.next_id);
+        self.header.meta.next_id = if next > first_id.max(stored) { next.saturating_add(block) } else { stored };
+        if self.header != *written {
+            self.transaction.write(Write::Header(self.header));
+        }
+        (take(&mut self.view.wakes), self.header)
+    }
+
     async fn script(
         &mut self,
         script: &mut dyn Script<T::Payload>,
         mut question: Option<Scope>,
         mut asked: Option<Answers<T::Payload>>,
     ) -> Result<(), Error> {
-        self.view.begin(self.now, self.header.meta);
-        self.has_written = false;
+        self.begin();
         loop {
             if let Some(scope) = &question {
                 self.apply();
@@ -160,9 +223,10 @@ impl<T: KeyedTransaction> Scripts<'_, T> {
         read(self.transaction, reads)
     }
 
+    #[inline(never)]
     fn apply(&mut self) {
         self.header.meta = self.view.meta;
-        for change in std::mem::take(&mut self.view.changes) {
+        for change in take(&mut self.view.changes) {
             self.has_written = true;
             let write = match change {
                 Change::Insert(job, payload) => {
