@@ -9,6 +9,9 @@ import type { EngineInput, InitInput } from "./init-input.js"
 const MAGIC = [0x00, 0x61, 0x73, 0x6d]
 const LESS_THAN = 0x3c
 
+/** So many characters of what a runtime says are shown. */
+const CAUSE_MAX = 200
+
 /** The compiled module that `load` leads to. Rejects with `Unavailable`, or `InvalidArgument` for a wrong type. */
 export async function compileEngine(load: () => InitInput): Promise<WebAssembly.Module> {
   if (typeof WebAssembly !== "object") {
@@ -41,7 +44,8 @@ async function fetchEngine(address: string, request: string | URL | Request): Pr
   try {
     response = await fetch(request)
   } catch (cause) {
-    const hint = address.startsWith("file:") ? "; read the file and pass its bytes instead" : ""
+    const isFile = address.startsWith("file:")
+    const hint = isFile ? "; read the file and pass its bytes instead" : " (under a Content-Security-Policy, connect-src needs its origin)"
     throw unavailable(`cannot fetch ${address}: ${text(cause)}${hint}`, cause)
   }
   return compileResponse(response, address)
@@ -101,8 +105,9 @@ function refused(from: string, cause: unknown): AlkstoreError {
   )
 }
 
+// Shortened: what to do stands behind it.
 function text(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
+  return (cause instanceof Error ? cause.message : String(cause)).slice(0, CAUSE_MAX)
 }
 
 function unavailable(message: string, cause?: unknown): AlkstoreError {

@@ -8,8 +8,12 @@ const immediate = isNodes(found) ? found : nodesOwn()
 
 // Of the module, which Sinon and node:test fake too.
 function nodesOwn(): typeof setImmediate | undefined {
-  const own = globalThis.process?.getBuiltinModule?.("node:timers")?.setImmediate
-  return isNodes(own) ? own : undefined
+  try {
+    const own = globalThis.process?.getBuiltinModule?.("node:timers")?.setImmediate
+    return isNodes(own) ? own : undefined
+  } catch {
+    return undefined // Next.js has a process in its edge routes of which nothing may be called.
+  }
 }
 
 // By what `promisify` looks for, which those of node:test lack.
@@ -25,18 +29,28 @@ function isReal(timer: unknown): boolean {
 /** Lets the event loop have a turn. */
 export function macrotask(): Promise<void> {
   if (immediate !== undefined) return new Promise((resolve) => void immediate(resolve))
-  if (typeof MessageChannel !== "function") {
+  const channel = messageChannel()
+  if (channel === null) {
     const later = isReal(timeout) ? timeout : setTimeout
     return new Promise((resolve) => void later(resolve, 0))
   }
   return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel()
+    const { port1, port2 } = channel
     port1.onmessage = () => {
       port1.close()
       resolve()
     }
     port2.postMessage(null)
   })
+}
+
+// There may be none, or one that may not be made.
+function messageChannel(): MessageChannel | null {
+  try {
+    return new MessageChannel()
+  } catch {
+    return null
+  }
 }
 
 let given = 0

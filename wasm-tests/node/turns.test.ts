@@ -150,6 +150,24 @@ test.each([true, false])("a module that was loaded under fake timers has real tu
   expect(turnsGiven()).toBe(1)
 })
 
+test("a module that is loaded where nothing of the process may be called has turns of a timer", async () => {
+  class Refusing {
+    constructor() {
+      throw new Error("A Node.js API is used which is not supported")
+    }
+  }
+  vi.stubGlobal("process", { getBuiltinModule: () => new Refusing() })
+  vi.stubGlobal("setImmediate", undefined)
+  vi.stubGlobal("MessageChannel", Refusing)
+  onTestFinished(() => void vi.unstubAllGlobals())
+  vi.resetModules()
+  const { macrotask } = await import("../../js/turn.js")
+  let isLater = false
+  setTimeout(() => void (isLater = true), 0)
+  await macrotask()
+  expect(isLater).toBe(true)
+})
+
 test("where no turn is to be had the work goes on", async () => {
   const refuse = (): never => {
     throw new Error("Disallowed operation called within global scope")

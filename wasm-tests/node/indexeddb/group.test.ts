@@ -21,6 +21,28 @@ test("calls that are made in one turn share a transaction, in their order", asyn
   expect(begun).toHaveBeenCalledTimes(3)
 })
 
+test("what is enqueued is sent in the turn that begins its transaction, once it is known that nobody else enqueues", async () => {
+  const store = await open({ storage: indexedDb(freshName()) })
+  onTestFinished(() => store.close())
+  const queue = store.queue<number>("mail")
+  await queue.enqueue(0)
+  const log: string[] = []
+  const { get, add } = IDBObjectStore.prototype
+  onTestFinished(() => void Object.assign(IDBObjectStore.prototype, { get, add }))
+  IDBObjectStore.prototype.get = function (key) {
+    log.push("get")
+    const request = get.call(this, key)
+    request.addEventListener("success", () => log.push("got"))
+    return request
+  }
+  IDBObjectStore.prototype.add = function (...given) {
+    log.push("add")
+    return add.apply(this, given)
+  }
+  expect(await queue.enqueue(1)).toBe(2)
+  expect(log).toEqual(["get", "add", "got"])
+})
+
 test("two that read one job in one turn get a payload each", async () => {
   const store = await open({ storage: indexedDb(freshName()) })
   onTestFinished(() => store.close())
