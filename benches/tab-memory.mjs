@@ -59,10 +59,12 @@ async function measure(chromium) {
 
 function used(chromium, jobs) {
   return inTab(chromium, "memory", async (tab) => {
-    const wasm = await tab.evaluate(use, jobs, USES, CLAIM)
+    await tab.evaluate(use, jobs, USES, CLAIM)
     const devtools = await chromium.browser.native.newCDPSession(tab.native)
     for (let time = 0; time < 2; time++) await devtools.send("HeapProfiler.collectGarbage")
     const { usedSize: heap, embedderHeapUsedSize: dom } = await devtools.send("Runtime.getHeapUsage")
+    const wasm = await tab.evaluate(() => memories.reduce((sum, memory) => sum + (memory.deref()?.buffer.byteLength ?? 0), 0))
+    if (wasm === 0) throw new Error("the engine was made in another way than this knows")
     return { heap, dom, wasm, all: heap + dom + wasm }
   })
 }
@@ -82,13 +84,14 @@ async function fill(jobs, batch) {
   await store.close()
 }
 
-// In the page. Resolves to the size of the engine's memory, with a wait under way: for another queue, or it would end.
+// In the page. Resolves with a wait under way: for another queue, or it would end. What unpacks the engine has a memory of its
+// own, which is garbage by then.
 async function use(jobs, uses, claim) {
-  const memories = []
+  globalThis.memories = []
   WebAssembly.Instance = class extends WebAssembly.Instance {
     constructor(...given) {
       super(...given)
-      memories.push(...Object.values(this.exports).filter((one) => one instanceof WebAssembly.Memory))
+      for (const one of Object.values(this.exports)) if (one instanceof WebAssembly.Memory) memories.push(new WeakRef(one))
     }
   }
   await import("/memory.js")
@@ -104,6 +107,4 @@ async function use(jobs, uses, claim) {
   await queue.stats()
   globalThis.waiting = store.queue("other").wait()
   await store.queue("other").stats()
-  if (memories.length === 0) throw new Error("the engine was made in another way than this knows")
-  return memories.reduce((sum, memory) => sum + memory.buffer.byteLength, 0)
 }
