@@ -4,5 +4,5 @@
 
 pub mod core;
 pub mod runtime;
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "javascript"))]
 mod wasm;

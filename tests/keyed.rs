@@ -335,6 +335,27 @@ fn operations_that_wait_together_share_a_transaction_and_keep_their_own_answers(
 }
 
 #[test]
+fn a_transaction_that_is_rolled_back_while_its_commit_waits_for_an_enqueue_applies_nothing() {
+    let (table, executor, store, _) = slow(3);
+    executor.run_until(async {
+        let transaction = Rc::new(store.transaction().unwrap());
+        transaction.enqueue("q", 1, &plain()).await.unwrap();
+        let enqueued = executor.spawn({
+            let transaction = Rc::clone(&transaction);
+            async move { transaction.enqueue("q", 2, &plain()).await }
+        });
+        let committed = executor.spawn({
+            let transaction = Rc::clone(&transaction);
+            async move { transaction.commit().await }
+        });
+        transaction.roll_back();
+        assert!(enqueued.outcome().await.is_ok(), "it came before");
+        assert!(matches!(committed.outcome().await, Err(Error::Closed)));
+        assert_eq!(table.jobs(), []);
+    });
+}
+
+#[test]
 fn at_most_256_operations_share_a_transaction() {
     let (table, executor, _, queue) = slow(1);
     executor.run_until(async {

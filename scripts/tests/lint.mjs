@@ -17,6 +17,7 @@ export async function lint({ skip }) {
     await check("clippy", "cargo", [...clippy, "--all-targets", "--test", "simulation", ...deny]),
     // In the profile of the package, for which the macros that it needs have been compiled already.
     await check("clippy for wasm32", "cargo", [...clippy, "--release", "--workspace", "--lib", "--target", WASM_TARGET, ...deny]),
+    await check("wasm32 without JavaScript", "cargo", ["check", "--locked", "--target-dir", "target", "--no-default-features", "--target", WASM_TARGET]),
     await check("cargo doc", "cargo", doc, { RUSTDOCFLAGS: "-D warnings" }),
     await nodeTests("dependencies", ["scripts/tests/dependencies.test.mjs"]),
     // What it finds is news of the day: no test of this tree, and so CI's alone.

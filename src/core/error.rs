@@ -7,7 +7,7 @@ use std::sync::Arc;
 ///
 /// Argument errors ([`Error::InvalidName`], [`Error::ReservedName`], [`Error::InvalidSpec`],
 /// [`Error::InvalidArgument`]) come again however often the call is repeated. [`Error::Storage`]
-/// may pass: the same call may succeed later.
+/// may pass: the same call may succeed later, other than a transaction's commit, which has ended it.
 #[derive(Clone, Debug)]
 pub enum Error {
     /// A name that is empty or only white space. The caller must choose another.

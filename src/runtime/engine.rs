@@ -114,7 +114,8 @@ impl<S: Store, H: Host> Engine<S, H> {
     }
 
     /// Closes the store. Running [`run_schedules`](Engine::run_schedules) resolve after giving their
-    /// lock back, and what was called before comes to its end; both are waited for. Waits end; open transactions roll back;
+    /// lock back, and what was called before comes to its end; both are waited for, so let them be polled meanwhile: spawned, or
+    /// stopped and awaited before. Waits end; open transactions roll back;
     /// every later call is [`Error::Closed`]. Jobs in delivery stay claimed until they lapse, and locks until their
     /// deadline. Closing again is nothing.
     pub async fn close(&self) {

@@ -23,11 +23,19 @@ use crate::core::{Error, Job, JobId, Name};
 pub struct Transaction<S: Store, H: Host> {
     engine: Engine<S, H>,
     staged: RefCell<Vec<(Staged, S::Payload)>>,
-    ended: Cell<bool>,
+    phase: Cell<Phase>,
     /// The enqueues under way: called before the end, they belong to the transaction.
     staging: Pending,
     /// Why the first of those failed that did.
     failed: RefCell<Option<Error>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Open,
+    /// What was called before is waited for.
+    Committing,
+    Over,
 }
 
 /// Where a transaction puts a job: a queue, plain or an outbox's, and what is stamped on it.
@@ -52,7 +60,7 @@ impl<S: Store, H: Host> Transaction<S, H> {
         Self {
             engine,
             staged: RefCell::new(Vec::new()),
-            ended: Cell::new(false),
+            phase: Cell::new(Phase::Open),
             staging: Pending::default(),
             failed: RefCell::default(),
         }
@@ -95,7 +103,9 @@ impl<S: Store, H: Host> Transaction<S, H> {
         }
         let Some(staged) = script.borrow_mut().staged.take() else { return Err(Error::Closed) };
         let id = staged.job.id;
-        self.staged.borrow_mut().push((staged, payload));
+        if self.phase.get() != Phase::Over {
+            self.staged.borrow_mut().push((staged, payload));
+        }
         Ok(id)
     }
 
@@ -126,12 +136,15 @@ impl<S: Store, H: Host> Transaction<S, H> {
     /// Applies what was staged, once the enqueues under way have been.
     ///
     /// # Errors
-    /// [`Error::Closed`] if the store was closed meanwhile; the storage's, those of an enqueue too. Nothing was applied
-    /// then.
+    /// [`Error::Closed`] if the store was closed meanwhile, or the transaction rolled back; the storage's, those of an enqueue
+    /// too. Nothing was applied then, and the transaction has ended all the same: what it was for is done again in another.
     pub async fn commit(&self) -> Result<(), Error> {
         self.check_running()?;
-        self.ended.set(true);
+        self.phase.set(Phase::Committing);
         self.staging.ended().await;
+        if self.phase.replace(Phase::Over) == Phase::Over {
+            return Err(Error::Closed);
+        }
         let staged = self.staged.take();
         if let Some(error) = self.failed.take() {
             return Err(error);
@@ -142,14 +155,15 @@ impl<S: Store, H: Host> Transaction<S, H> {
         self.engine.run_shared(Rc::new(RefCell::new(Commit { staged }))).await
     }
 
-    /// Ends the transaction, and with it all it has staged.
+    /// Ends the transaction, and with it all that it has staged, or has yet to stage. One whose commit has begun to be applied is
+    /// not stopped any more.
     pub fn roll_back(&self) {
-        self.ended.set(true);
+        self.phase.set(Phase::Over);
         self.staged.take();
     }
 
     fn check_running(&self) -> Result<(), Error> {
         self.engine.check_open()?;
-        if self.ended.get() { Err(Error::Closed) } else { Ok(()) }
+        if self.phase.get() == Phase::Open { Ok(()) } else { Err(Error::Closed) }
     }
 }
