@@ -118,10 +118,12 @@ export class GuestDatabase implements Database {
     try {
       fault = faultOf(this.current)
     } catch (cause) {
-      throw storageError(`the connection to "${this.name}" is closed: make the storage anew, of an open one`, cause)
+      const text = `the connection to "${this.name}" is closed, or still upgrading: make the storage anew, of an open one`
+      throw storageError(text, cause)
     }
     if (fault === null) return this.current
-    const text = `the database "${this.name}" ${fault}: call upgrade(db, transaction) where the app upgrades it`
+    const way = "call upgrade(db, transaction) where the app upgrades it, and delete before what is of another form"
+    const text = `the database "${this.name}" ${fault}: ${way}`
     throw new AlkstoreError("InvalidArgument", text)
   }
 

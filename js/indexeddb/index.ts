@@ -27,28 +27,36 @@ function databaseOf(given: unknown): OwnDatabase | GuestDatabase {
     if (given.trim() === "") throw invalid("name", given, "a name that is not blank")
     return new OwnDatabase(given)
   }
-  const { database } = typeof given === "object" ? options("name", given, DATABASE_KINDS) : {}
+  const isOptions = typeof given === "object" && given !== null && !isDatabase(given)
+  const { database } = isOptions ? options("name", given, DATABASE_KINDS) : {}
+  if (database === undefined && isOptions && "database" in given) throw invalid("database", given.database, "one that is open")
   if (database === undefined) throw invalid("name", given, "a database's name, or { database } with an open one")
   return new GuestDatabase(database as IDBDatabase)
 }
 
 // By its brand: a Proxy around one would answer with Proxies.
 function nativeDatabase(value: unknown): IDBDatabase {
-  try {
-    const names = Object.getOwnPropertyDescriptor(IDBDatabase.prototype, "objectStoreNames")?.get
-    names?.call(value)
-    if (typeof value === "object" && value !== null) return value as IDBDatabase
-  } catch {
-    // No database.
-  }
-  const way = isOneOutside(value) ? ": pass unwrap(db) from idb" : ""
-  throw new AlkstoreError("InvalidArgument", `database must be a native IDBDatabase${way}, got ${show(value)}`)
+  if (isDatabase(value)) return value
+  throw new AlkstoreError("InvalidArgument", `database must be a native IDBDatabase${wayOut(value)}, got ${show(value)}`)
 }
 
-function isOneOutside(value: unknown): boolean {
+function isDatabase(value: unknown): value is IDBDatabase {
   try {
-    return value instanceof IDBDatabase
+    const names = Object.getOwnPropertyDescriptor(IDBDatabase.prototype, "objectStoreNames")?.get
+    if (names === undefined) return value instanceof IDBDatabase
+    names.call(value)
+    return true
   } catch {
     return false
   }
+}
+
+function wayOut(value: unknown): string {
+  try {
+    if (value instanceof IDBDatabase) return ": pass unwrap(db) from idb"
+    if (typeof (value as { backendDB?: unknown }).backendDB === "function") return ": of Dexie give the name, indexedDb(db.name)"
+  } catch {
+    // Nothing is known of it.
+  }
+  return ""
 }

@@ -101,7 +101,7 @@ export abstract class RowTransaction extends Crossing {
     } catch (cause) {
       const isCodec = nameOf(cause) === "DataCloneError"
       const codec = (): AlkstoreError => new AlkstoreError("Codec", `${NOT_STORED}: ${show(cause)}`, { cause })
-      this.fail(isCodec ? codec() : storageError("writing failed", cause))
+      this.fail(isCodec ? codec() : this.refusal("writing failed", cause))
       this.abort()
     }
   }
@@ -136,7 +136,7 @@ export abstract class RowTransaction extends Crossing {
           resolve(value)
         })
       } catch (cause) {
-        this.fail(this.refusal(cause))
+        this.fail(this.refusal("reading failed", cause))
         this.abort()
       }
     })
@@ -146,8 +146,8 @@ export abstract class RowTransaction extends Crossing {
     this.isUnderWay = true
   }
 
-  protected refusal(cause: unknown): AlkstoreError {
-    return storageError("reading failed", cause)
+  protected refusal(what: string, cause: unknown): AlkstoreError {
+    return storageError(what, cause)
   }
 
   /** The first failure is the one that counts. */
@@ -277,9 +277,11 @@ export class CallersTransaction extends RowTransaction implements JoinedTransact
     this.#leave?.()
   }
 
-  protected override refusal(cause: unknown): AlkstoreError {
-    if (nameOf(cause) !== "TransactionInactiveError") return super.refusal(cause)
-    const text = "transaction is not active: enqueue in the turn that began it, or in one of its requests' own"
+  protected override refusal(what: string, cause: unknown): AlkstoreError {
+    if (nameOf(cause) !== "TransactionInactiveError") return super.refusal(what, cause)
+    const text = this.isUnderWay
+      ? "transaction was committed before the enqueue had written: await enqueue first"
+      : "transaction is not active: enqueue in the turn that began it, or in one of its requests' own"
     return new AlkstoreError("InvalidArgument", text, { cause })
   }
 

@@ -128,6 +128,12 @@ impl<S: Store, H: Host> Engine<S, H> {
         self.shared.closed.is_set()
     }
 
+    /// A call that [`close`](Engine::close) is to wait for, until what this returns is dropped.
+    #[cfg(all(target_arch = "wasm32", feature = "javascript"))]
+    pub(crate) fn begin_call(&self) -> super::flag::UnderWay {
+        self.shared.under_way.start()
+    }
+
     pub(crate) fn check_open(&self) -> Result<(), Error> {
         if self.is_closed() { Err(Error::Closed) } else { Ok(()) }
     }

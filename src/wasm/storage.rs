@@ -91,6 +91,7 @@ impl Engine {
     /// Runs a script in a transaction that is the caller's own.
     pub async fn run_in(&self, transaction: Transaction, script: &mut dyn Script<JsValue>) -> Result<(), Error> {
         self.check_open()?;
+        let _under_way = self.begin_call();
         self.store().transact_in(&transaction, self.host(), script).await
     }
 }

@@ -76,7 +76,7 @@ const LIBRARIES: Record<string, () => Promise<Library>> = {
     db.version(1).stores({ notes: "", alkstore: ",*k" })
     await db.open()
     onTestFinished(() => db.delete())
-    const store = await opened(indexedDb({ database: db.backendDB() }))
+    const store = await opened(indexedDb(db.name))
     return {
       store,
       outbox: store.outbox("mail"),
@@ -187,6 +187,22 @@ test("inside a Dexie transaction a store of another database may connect anew, a
   })
   expect(claimed).toBe("a job")
   expect(await queue.stats()).toMatchObject({ processing: 1 })
+})
+
+test("a Dexie that closes its connection and opens another, as it does by itself, leaves the store at work", async () => {
+  const db = new Dexie(`dexie-${freshName()}`)
+  db.version(1).stores({ notes: "", alkstore: ",*k" })
+  await db.open()
+  onTestFinished(() => db.delete())
+  const outbox = (await opened(indexedDb(db.name))).outbox("mail")
+  const enqueue = (payload: string): Promise<unknown> =>
+    db.transaction("rw", "alkstore", (tx) => outbox.enqueue(payload, { transaction: tx.idbtrans as IDBTransaction })) as unknown as Promise<unknown>
+  await enqueue("before")
+  db.close()
+  db.version(2).stores({ notes: "", alkstore: ",*k", more: "" })
+  await db.open()
+  await enqueue("after")
+  expect(payloads(await outbox.list())).toEqual(["before", "after"])
 })
 
 /** How long a full disk may stay full after the transaction that filled it was aborted. */

@@ -2,11 +2,30 @@
 
 import { forceCloseDatabase } from "fake-indexeddb"
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest"
+import type { AlkstoreError } from "../../../js/errors.js"
+import { indexedDb } from "../../../js/indexeddb/index.js"
 import { GuestDatabase, OwnDatabase } from "../../../js/indexeddb/database.js"
 import { IndexedDbDriver } from "../../../js/indexeddb/driver.js"
 import { upgrade } from "../../../js/indexeddb/layout.js"
 import { connect, contents, freshName, hold, settled } from "../../shared/databases.js"
 import { insert, rejection, start, write } from "./support.js"
+
+test("what is given in a database's place is named, and what to give", async () => {
+  const db = await connect(freshName(), 1, upgrade)
+  const message = (given: unknown): string => {
+    try {
+      indexedDb(given as string)
+    } catch (error) {
+      return (error as AlkstoreError).message
+    }
+    return "nothing was thrown"
+  }
+  expect(message(db)).toMatch(/^name must be a database's name, or \{ database \} with an open one, got /)
+  expect(message({ database: null })).toBe("database must be one that is open, got null")
+  expect(message({ database: undefined })).toBe("database must be one that is open, got undefined")
+  expect(message({ database: { backendDB: () => db } })).toMatch(/of Dexie give the name, indexedDb\(db.name\), got /)
+  expect(message({ databse: db })).toMatch(/^name has no option "databse"/)
+})
 
 describe("a database of its own", () => {
   test("is made, with one store and one index", async () => {
@@ -168,6 +187,18 @@ describe("an app's own database", () => {
     const error = await rejection(guest(await connect(freshName(), 1, (db) => db.createObjectStore("notes"))).connect())
     expect(error.code).toBe("InvalidArgument")
     expect(error.message).toContain("call upgrade(db, transaction)")
+  })
+
+  test("that is still being upgraded is told as such", async () => {
+    const request = indexedDB.open(freshName(), 1)
+    const opening = new Promise<AlkstoreError>((resolve) => {
+      request.onupgradeneeded = () => {
+        upgrade(request.result, request.transaction)
+        resolve(rejection(guest(request.result).connect()))
+      }
+    })
+    expect((await opening).message).toMatch(/is closed, or still upgrading/)
+    ;(await settled(request)).close()
   })
 
   test("that the app has closed is Storage, at the opening and later", async () => {

@@ -3,8 +3,8 @@
 import "fake-indexeddb/auto"
 import { expect, onTestFinished, test, vi } from "vitest"
 import { open } from "alkstore-wasm"
-import { indexedDb } from "alkstore-wasm/indexeddb"
-import { freshName } from "../../shared/databases.js"
+import { indexedDb, upgrade } from "alkstore-wasm/indexeddb"
+import { connect, freshName } from "../../shared/databases.js"
 
 test("calls that are made in one turn share a transaction, in their order", async () => {
   const store = await open({ storage: indexedDb(freshName()) })
@@ -41,6 +41,23 @@ test("what is enqueued is sent in the turn that begins its transaction, once it 
   }
   expect(await queue.enqueue(1)).toBe(2)
   expect(log).toEqual(["get", "add", "got"])
+})
+
+test("closing waits for an enqueue in the app's own transaction, which is in line behind another", async () => {
+  const name = freshName()
+  const db = await connect(name, 1, upgrade)
+  const queue = (await open({ storage: indexedDb({ database: db }) })).queue("mail")
+  const store = await open({ storage: indexedDb({ database: db }) })
+  const before = db.transaction("alkstore", "readwrite")
+  const transaction = db.transaction("alkstore", "readwrite")
+  const log: string[] = []
+  before.objectStore("alkstore").get(0).onsuccess = () => void log.push("another")
+  const enqueued = store.queue("mail").enqueue("letter", { transaction }).then(() => log.push("enqueued"))
+  await store.close()
+  log.push("closed")
+  await enqueued
+  expect(log).toEqual(["another", "enqueued", "closed"])
+  expect((await queue.list()).map(({ payload }) => payload)).toEqual(["letter"])
 })
 
 test("two that read one job in one turn get a payload each", async () => {

@@ -59,6 +59,19 @@ describe("a transaction is refused, with the way out,", () => {
   })
 })
 
+test("one that is committed before the enqueue has written is refused, with the way out", async () => {
+  const { db, driver } = await startApp()
+  const tx = both(db)
+  const end = completed(tx)
+  const joined = driver.join(tx)
+  await joined.read([["get", ["m"]]])
+  tx.commit()
+  insert(joined, 1, "a")
+  const error = await rejection(joined.commit())
+  expect([error.code, error.message]).toEqual(["InvalidArgument", expect.stringMatching(/was committed before .*: await enqueue first$/)])
+  await end
+})
+
 describe("in the caller's transaction", () => {
   test("a job is written, and the caller may go on", async () => {
     const { name, db, driver } = await startApp()

@@ -124,8 +124,8 @@ export const transaction = orAbsent(kind(WRONG, {}))
 export const native = kind(WRONG, {})
 /** One that is absent leaves a name that is none. */
 export const database = kind(WRONG, {
-  undefined: refused("InvalidArgument", "name must be"),
-  null: refused("InvalidArgument", "name must be"),
+  undefined: refused("InvalidArgument", "database must be"),
+  null: refused("InvalidArgument", "database must be"),
 })
 /** Of an object that must have it. */
 export const method = kind(WRONG, { "a function": taken("called") })
