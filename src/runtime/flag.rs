@@ -167,6 +167,23 @@ pub(crate) async fn first_of<const N: usize>(mut futures: [Pin<&mut dyn Future<O
     .await
 }
 
+/// Gives the executor one turn.
+#[derive(Debug, Default)]
+pub(crate) struct Turn(bool);
+
+impl Future for Turn {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.0 {
+            return Poll::Ready(());
+        }
+        self.0 = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

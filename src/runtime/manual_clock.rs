@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
-use super::flag::{Flag, Wait};
+use super::flag::{Flag, Turn, Wait};
 use super::host::{Clock, Host, Timer};
 use crate::core::{Duration, Entropy, Error, Timestamp};
 
@@ -88,7 +88,7 @@ impl ManualClock {
     /// Lets started work go on, for [`SETTLE_TURNS`] turns of the executor.
     pub async fn settle(&self) {
         for _ in 0..SETTLE_TURNS {
-            Turn(false).await;
+            Turn::default().await;
         }
     }
 
@@ -140,21 +140,5 @@ impl Future for Sleep {
 impl Drop for Sleep {
     fn drop(&mut self) {
         self.clock.inner.sleepers.borrow_mut().remove(&self.key);
-    }
-}
-
-/// Gives the executor one turn.
-struct Turn(bool);
-
-impl Future for Turn {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.0 {
-            return Poll::Ready(());
-        }
-        self.0 = true;
-        context.waker().wake_by_ref();
-        Poll::Pending
     }
 }

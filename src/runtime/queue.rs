@@ -1,10 +1,12 @@
 //! A queue's handle.
 
 use std::cell::RefCell;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
 
 use super::engine::Engine;
-use super::flag::StopToken;
+use super::flag::{StopToken, Turn};
 use super::host::{Host, WALL_SLEEP_MAX};
 use super::store::Store;
 use crate::core::job::{ClaimedJob, Stamps};
@@ -217,10 +219,31 @@ impl<S: Store, H: Host> Queue<S, H> {
     /// Waits until a claim may have something to do: at once, at the next deadline, or after a wake.
     /// `false` when `stop` is set or the store closes. It sleeps until the deadline, at most
     /// [`WALL_SLEEP_MAX`] before it looks at the clock again, or [`Wakes::idle_sleep_max`](super::Wakes::idle_sleep_max) where there is none.
+    /// Where nothing had to be waited for, the executor has a turn before it ends: a worker that always has something to do
+    /// hears of a stop.
     ///
     /// # Errors
     /// [`Error::Closed`] if the store was closed before; the storage's.
     pub async fn wait(&self, stop: &StopToken) -> Result<bool, Error> {
+        let mut has_waited = false;
+        let is_due = {
+            let mut waiting = pin!(self.wait_without_turn(stop));
+            let polled = poll_fn(|context| {
+                let polled = waiting.as_mut().poll(context);
+                has_waited |= polled.is_pending();
+                polled
+            });
+            polled.await?
+        };
+        if has_waited || !is_due {
+            return Ok(is_due);
+        }
+        Turn::default().await;
+        Ok(!stop.is_set() && !self.engine.is_closed())
+    }
+
+    /// The same for who gives turns otherwise: an event loop's are not the executor's.
+    pub(crate) async fn wait_without_turn(&self, stop: &StopToken) -> Result<bool, Error> {
         self.engine.check_open()?;
         let shared = &self.engine.shared;
         let wakes = shared.store.wakes();

@@ -198,7 +198,9 @@ impl Queue {
 
     pub fn wait(&self, stop: &Stop) -> JsValue {
         let (queue, engine, token) = (self.queue.clone(), self.engine.clone(), stop.token.clone());
-        settle(Box::pin(async move { convert::outcome(engine.host(), queue.wait(&token).await.map(JsValue::from)) }))
+        settle(Box::pin(async move {
+            convert::outcome(engine.host(), queue.wait_without_turn(&token).await.map(JsValue::from))
+        }))
     }
 
     /// `delivery` never throws: its promise resolves to the error's text, or to `undefined`.

@@ -1,11 +1,14 @@
 //! Waiting for a queue: at once, at the next deadline, at a wake; and never by polling.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use alkstore::core::queue::QueueOptions;
 use alkstore::core::queue::enqueue::EnqueueOptions;
 use alkstore::core::{Claim, Duration, Error, Timestamp};
 use alkstore::runtime::{StopToken, Store as _};
 
-use crate::support::{START, Task, World, ms, now, plain, secs};
+use crate::support::{START, Task, World, after_a_turn, ms, now, plain, secs, turn};
 
 impl World {
     fn waiting(&self, queue: &str) -> (StopToken, Task<Result<bool, Error>>) {
@@ -28,9 +31,9 @@ impl World {
 fn a_claimable_job_ends_a_wait_at_once() {
     let world = World::new();
     world.enqueue("mail", "x");
-    assert!(now(world.queue("mail").wait(&StopToken::new())).unwrap());
+    assert!(matches!(after_a_turn(world.queue("mail").wait(&StopToken::new())), Some(Ok(true))));
     world.delayed("late", secs(-1));
-    assert!(now(world.queue("late").wait(&StopToken::new())).unwrap());
+    assert!(matches!(after_a_turn(world.queue("late").wait(&StopToken::new())), Some(Ok(true))));
 }
 
 #[test]
@@ -38,7 +41,47 @@ fn a_job_that_only_has_to_die_ends_a_wait_too() {
     let world = World::new();
     let exhausted = EnqueueOptions { max_attempts: Some(0), ..plain() };
     now(world.queue("mail").enqueue("x".into(), &exhausted)).unwrap();
-    assert!(now(world.queue("mail").wait(&StopToken::new())).unwrap());
+    assert!(matches!(after_a_turn(world.queue("mail").wait(&StopToken::new())), Some(Ok(true))));
+}
+
+#[test]
+fn workers_that_always_have_something_to_do_let_others_have_their_turn() {
+    const DELIVERIES_MAX: usize = 1000;
+    World::run(async |world| {
+        world.enqueue("mail", "x");
+        let (mail, stop, delivered) = (world.queue("mail"), StopToken::new(), Rc::new(Cell::new(0)));
+        let (token, count) = (stop.clone(), Rc::clone(&delivered));
+        let worker = world.executor.spawn(async move {
+            while mail.wait(&token).await.unwrap() {
+                let deliver = async |_| {
+                    count.set(count.get() + 1);
+                    if count.get() < DELIVERIES_MAX {
+                        mail.enqueue("another".into(), &plain()).await.unwrap();
+                    }
+                    Ok(())
+                };
+                mail.run_once("w", deliver).await.unwrap();
+            }
+        });
+        turn().await;
+        stop.set();
+        worker.outcome().await;
+        assert!((1..DELIVERIES_MAX).contains(&delivered.get()), "{} before the stop", delivered.get());
+    });
+}
+
+#[test]
+fn a_stop_or_a_close_in_the_turn_of_others_ends_a_wait_with_false() {
+    let ends: [fn(&World, &StopToken); 2] = [|_, stop| stop.set(), |world, _| now(world.store.close())];
+    for end in ends {
+        World::run(async |world| {
+            world.enqueue("mail", "x");
+            let (stop, wait) = world.waiting("mail");
+            assert!(!wait.is_done());
+            end(&world, &stop);
+            assert!(matches!(wait.outcome().await, Ok(false)));
+        });
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use proptest::test_runner::TestCaseError;
 
 use super::contract::{Contract, OUTBOX, PLAIN, Row, Schedule, Stamps, queue_of};
 use super::operation::{HOOKS, Operation, Options, QUEUES, Verb};
-use super::support::{START, TestStore, ms, now};
+use super::support::{START, TestStore, after_a_turn, ms, now};
 
 type Checked = Result<(), TestCaseError>;
 type Handle = Queue<TestStore<u64>, ManualClock>;
@@ -301,9 +301,9 @@ impl Game {
     /// A wait ends at once if a claim has something to do, and only then.
     fn wait(&mut self, queue: usize) -> Checked {
         let (stop, now_at) = (StopToken::new(), self.observed());
-        let ends = pin!(self.queues[queue].wait(&stop)).poll(&mut Context::from_waker(Waker::noop()));
+        let ends = after_a_turn(self.queues[queue].wait(&stop));
         let due = self.contract.rows.iter().any(|row| row.queue == queue && row.due(now_at));
-        same("wait", matches!(ends, Poll::Ready(Ok(true))), due)?;
+        same("wait", matches!(ends, Some(Ok(true))), due)?;
         same("sleepers", self.clock.pending(), 0)
     }
 

@@ -143,6 +143,14 @@ pub fn now<T>(operation: impl Future<Output = T>) -> T {
     }
 }
 
+/// The outcome of one that gives others a turn before it ends; `None` if it goes on waiting.
+pub fn after_a_turn<T>(operation: impl Future<Output = T>) -> Option<T> {
+    let (mut operation, mut context) = (pin!(operation), Context::from_waker(Waker::noop()));
+    let polled = operation.as_mut().poll(&mut context);
+    let outcome = if polled.is_ready() { polled } else { operation.as_mut().poll(&mut context) };
+    if let Poll::Ready(outcome) = outcome { Some(outcome) } else { None }
+}
+
 /// Gives every other task a turn.
 pub async fn turn() {
     let mut waited = false;

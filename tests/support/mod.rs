@@ -11,7 +11,7 @@ mod table;
 mod timetable;
 mod world;
 
-pub use executor::{Executor, Task, now, turn};
+pub use executor::{Executor, Task, after_a_turn, now, turn};
 pub use rows::{Before, Rows};
 pub use storage::{TestStore, is_keyed};
 pub use table::Table;

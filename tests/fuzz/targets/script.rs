@@ -1,9 +1,7 @@
 //! Scripts as text, so that an input can be read: an operation a line, a letter and numbers. A number that is missing,
 //! or is none, is an absent option; what is no operation does nothing.
 
-use std::pin::pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
 
 use alkstore::core::queue::QueueOptions;
 use alkstore::core::queue::enqueue::EnqueueOptions;
@@ -11,7 +9,7 @@ use alkstore::core::schedule::{Lead, ScheduleOptions};
 use alkstore::core::{Claim, Error, Job, Name, State, Tally, Timestamp};
 use alkstore::runtime::{Engine, Lock, ManualClock, Outbox, Queue, ScheduleInfo, StopToken, Store, Transaction};
 
-use super::support::{START, ms, now, secs};
+use super::support::{START, after_a_turn, ms, now, secs};
 
 /// How many lines of an input count.
 const LINES_MAX: usize = 120;
@@ -270,10 +268,7 @@ impl<S: Store<Payload = u64> + 'static> Side<S> {
             's' => now(queue.sweep_expired()).map(Outcome::Count),
             'w' => {
                 let stop = StopToken::new();
-                match pin!(queue.wait(&stop)).poll(&mut Context::from_waker(Waker::noop())) {
-                    Poll::Ready(found) => found.map(Outcome::Flag),
-                    Poll::Pending => Ok(Outcome::Nothing),
-                }
+                after_a_turn(queue.wait(&stop)).map_or(Ok(Outcome::Nothing), |found| found.map(Outcome::Flag))
             }
             'g' => Ok(Outcome::Jobs(now(queue.get(line.id(1)))?.into_iter().collect())),
             'i' => now(queue.list(line.state(1), line.id(2), line.id(3) as usize)).map(Outcome::Jobs),
