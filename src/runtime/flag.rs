@@ -50,11 +50,6 @@ impl Flag {
         Wait { flag: self.clone(), slot: None }
     }
 
-    /// Whether both are the same flag.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        Rc::ptr_eq(&self.inner, &other.inner)
-    }
-
     /// How many wait.
     pub fn waiting(&self) -> usize {
         let waiters = self.inner.waiters.borrow();
