@@ -6,7 +6,7 @@ use std::future::ready;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 
-use super::flag::{Flag, Pending, StopToken, first_of};
+use super::flag::{Flag, Pending, StopToken, UnderWay, first_of};
 use super::group::{Group, Run};
 use super::host::Host;
 use super::lock::Lock;
@@ -128,10 +128,14 @@ impl<S: Store, H: Host> Engine<S, H> {
         self.shared.closed.is_set()
     }
 
-    /// A call that [`close`](Engine::close) is to wait for, until what this returns is dropped.
-    #[cfg(all(target_arch = "wasm32", feature = "javascript"))]
-    pub(crate) fn begin_call(&self) -> super::flag::UnderWay {
-        self.shared.under_way.start()
+    /// Begins a call that goes to the storage itself, such as [`KeyedStore::transact_in`](super::KeyedStore::transact_in):
+    /// [`close`](Engine::close) waits for it until what this returns is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Closed`].
+    pub fn begin_call(&self) -> Result<UnderWay, Error> {
+        self.check_open()?;
+        Ok(self.shared.under_way.start())
     }
 
     pub(crate) fn check_open(&self) -> Result<(), Error> {

@@ -139,9 +139,10 @@ impl Pending {
     }
 }
 
-/// See [`Pending::start`].
+/// Something is under way until this is dropped.
 #[derive(Debug)]
-pub(crate) struct UnderWay(Rc<UnderWayCount>);
+#[must_use]
+pub struct UnderWay(Rc<UnderWayCount>);
 
 impl Drop for UnderWay {
     fn drop(&mut self) {

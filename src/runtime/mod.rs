@@ -21,7 +21,7 @@ pub(crate) mod transaction;
 mod wakes;
 
 pub use engine::Engine;
-pub use flag::{Flag, StopToken, Wait};
+pub use flag::{Flag, StopToken, UnderWay, Wait};
 pub use host::{Clock, Host, TIMER_SLEEP_MAX, Timer, WALL_SLEEP_MAX};
 pub use keyed::{Answer, Header, Keyed, KeyedStore, KeyedTransaction, Read, Row, Write, format};
 pub use lock::Lock;

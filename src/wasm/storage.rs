@@ -90,8 +90,7 @@ impl Store for AnyStore {
 impl Engine {
     /// Runs a script in a transaction that is the caller's own.
     pub async fn run_in(&self, transaction: Transaction, script: &mut dyn Script<JsValue>) -> Result<(), Error> {
-        self.check_open()?;
-        let _under_way = self.begin_call();
+        let _under_way = self.begin_call()?;
         self.store().transact_in(&transaction, self.host(), script).await
     }
 }

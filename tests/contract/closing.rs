@@ -3,7 +3,7 @@
 use alkstore::core::Error;
 use alkstore::runtime::StopToken;
 
-use crate::support::{World, ms, now, plain, secs};
+use crate::support::{World, ms, now, plain, secs, turn};
 
 fn code<T>(outcome: Result<T, Error>) -> &'static str {
     outcome.map_or_else(|error| error.code(), |_| "ok")
@@ -73,6 +73,20 @@ fn closing_ends_the_runners_and_waits_for_their_locks() {
         world.clock.settle().await;
         assert!(!next.is_done(), "the lock was given back");
         assert_eq!(world.clock.pending(), 1, "only the new runner sleeps");
+    });
+}
+
+#[test]
+fn closing_waits_for_calls_that_go_to_the_storage_itself() {
+    World::run(async |world| {
+        let call = world.store.begin_call().unwrap();
+        let store = world.store.clone();
+        let closing = world.executor.spawn(async move { store.close().await });
+        turn().await;
+        assert!(!closing.is_done());
+        drop(call);
+        closing.outcome().await;
+        assert!(matches!(world.store.begin_call(), Err(Error::Closed)));
     });
 }
 
