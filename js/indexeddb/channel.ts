@@ -11,6 +11,11 @@
 // - it does not if it had no channel then, but what it told first, with the question, came after: the listener answers.
 // Nor does it if it was out of reach, as a page in the back/forward cache is, or the listener was. A page that comes back
 // begins anew, as a listener too, and has everybody here look.
+//
+// Browsers keep no page there that has a channel open, or throw it out at the first message. So it is closed as the page
+// goes away. The page runs for a moment longer: whoever begins to listen then says so at the return, for it could not
+// hear anything. But what is committed is told at once, on a channel for that alone, since somebody elsewhere may wait
+// for it now; and told whole, because nobody's answer would be heard.
 
 /** How often one that knows of no listener tells of a topic, and asks. */
 const ASK_EVERY_MS = 1_000
@@ -29,6 +34,9 @@ const READY = /^r/
 const QUEUE = "q"
 const EVERYTHING = "*"
 
+/** A page leaves, perhaps for the back/forward cache, and comes, perhaps from there. */
+const PAGE_EVENTS = ["pagehide", "pageshow"] as const
+
 /** Topics, and the question who listens. */
 interface Question {
   ask: string[]
@@ -39,6 +47,8 @@ export class WakeChannel {
   readonly #heard: (topic: string) => void
   #channel: BroadcastChannel | null = null
   #listens = false
+  /** On its way into the back/forward cache, or there. */
+  #isAway = false
   /** When another context last said that it listens. */
   #listenedAt = Number.NEGATIVE_INFINITY
   /** While none does: when each topic was last told, and whether it was kept back since. */
@@ -51,15 +61,21 @@ export class WakeChannel {
 
   /** Somebody here is going to wait for wakes, and has not looked yet. */
   listen(): void {
-    this.#open()
-    if (this.#channel === null || this.#listens) return
+    if (!this.#isAway) {
+      this.#open()
+      if (this.#channel === null || this.#listens) return
+      this.#post(LISTENING)
+    }
     this.#listens = true
-    this.#post(LISTENING)
   }
 
   tell(topics: string[]): void {
     this.#open()
     if (this.#channel === null) return
+    if (this.#isAway) {
+      this.#post(topics)
+      return this.#hangUp()
+    }
     const now = performance.now()
     if (Math.abs(now - this.#listenedAt) < LISTENER_MS) return this.#post(topics)
     const ask = topics.filter((topic) => this.#isDue(topic, now))
@@ -69,10 +85,9 @@ export class WakeChannel {
 
   close(): void {
     this.#startAnew()
-    this.#channel?.close()
-    this.#channel = null
-    this.#listens = false
-    globalThis.removeEventListener?.("pageshow", this.#onPageShow)
+    this.#hangUp()
+    this.#listens = this.#isAway = false
+    for (const type of PAGE_EVENTS) globalThis.removeEventListener?.(type, this.#onPage)
   }
 
   #open(): void {
@@ -85,13 +100,21 @@ export class WakeChannel {
     this.#channel.onmessage = ({ data }: MessageEvent) => this.#hear(data)
     // Node's would keep the process alive.
     ;(this.#channel as { unref?: () => void }).unref?.()
-    globalThis.addEventListener?.("pageshow", this.#onPageShow)
+    for (const type of PAGE_EVENTS) globalThis.addEventListener?.(type, this.#onPage)
   }
 
-  // What others said while the page was away was lost.
-  readonly #onPageShow = ({ persisted }: PageTransitionEvent): void => {
+  #hangUp(): void {
+    this.#channel?.close()
+    this.#channel = null
+  }
+
+  readonly #onPage = ({ type, persisted }: PageTransitionEvent): void => {
     if (!persisted) return
     this.#startAnew()
+    this.#isAway = type === PAGE_EVENTS[0]
+    if (this.#isAway) return this.#hangUp()
+    // What others said meanwhile was lost.
+    this.#open()
     if (this.#listens) this.#post(LISTENING)
     this.#heard(EVERYTHING)
   }

@@ -35,6 +35,33 @@ function stopTime(): { at: number } {
   return time
 }
 
+/** The page's own events, to be fired: whether it goes to the back/forward cache, or comes from there. */
+function pageEvents(): (type: "pagehide" | "pageshow", persisted: boolean) => void {
+  const page = new EventTarget()
+  vi.stubGlobal("addEventListener", page.addEventListener.bind(page))
+  vi.stubGlobal("removeEventListener", page.removeEventListener.bind(page))
+  onTestFinished(() => void vi.unstubAllGlobals())
+  return (type, persisted) => void page.dispatchEvent(Object.assign(new Event(type), { persisted }))
+}
+
+/** The channels that are opened from now on, and not closed. */
+function openChannels(): Set<unknown> {
+  const open = new Set<unknown>()
+  const Real = BroadcastChannel
+  vi.stubGlobal("BroadcastChannel", class extends Real {
+    constructor(name: string) {
+      super(name)
+      open.add(this)
+    }
+    override close(): void {
+      open.delete(this)
+      super.close()
+    }
+  })
+  onTestFinished(() => void vi.unstubAllGlobals())
+  return open
+}
+
 test("a wake reaches every other adapter of the database, in this context too, and not its sender", async () => {
   const name = freshName()
   const [a, b, c, other] = [channel(name), channel(name), channel(name), channel(freshName())]
@@ -140,16 +167,13 @@ test("a listener of whom nothing was heard for ten seconds is asked again, and f
 test("a page that comes back from the back/forward cache begins anew, and has all who wait look", async () => {
   const name = freshName()
   stopTime()
-  const page = new EventTarget()
-  vi.stubGlobal("addEventListener", page.addEventListener.bind(page))
-  vi.stubGlobal("removeEventListener", page.removeEventListener.bind(page))
-  onTestFinished(() => void vi.unstubAllGlobals())
+  const page = pageEvents()
   const messages = said(name)
   const [speaker, listener] = [channel(name), channel(name)]
   listener.channel.listen()
   speaker.channel.tell(["mail"])
   await vi.waitFor(() => expect(messages).toEqual(["listening", { ask: ["mail"] }, "listening"]))
-  const show = (persisted: boolean) => page.dispatchEvent(Object.assign(new Event("pageshow"), { persisted }))
+  const show = (persisted: boolean): void => page("pageshow", persisted)
   show(false)
   expect([speaker.heard, listener.heard]).toEqual([[], ["mail"]])
   show(true)
@@ -159,6 +183,72 @@ test("a page that comes back from the back/forward cache begins anew, and has al
   for (const { channel: each } of [speaker, listener]) each.close()
   show(true)
   expect([speaker.heard, listener.heard]).toEqual([["*"], ["mail", "*", "mail"]])
+})
+
+test("a page in the back/forward cache has no channel open, and listens again when it comes back", async () => {
+  const name = freshName()
+  stopTime()
+  const [page, channels] = [pageEvents(), openChannels()]
+  const [away, there] = [channel(name), channel(name)]
+  away.channel.listen()
+  there.channel.tell(["mail"])
+  await vi.waitFor(() => expect(away.heard).toEqual(["mail"]))
+  there.channel.close()
+  expect(channels.size).toBe(1)
+  page("pagehide", false)
+  expect(channels.size, "a page that is left for good needs nothing").toBe(1)
+  page("pagehide", true)
+  expect(channels.size).toBe(0)
+  there.channel.tell(["lost"])
+  await nextTurn()
+  page("pageshow", true)
+  expect(away.heard, "it looks for what it has missed").toEqual(["mail", "*"])
+  for (const _ of [1, 2]) there.channel.tell(["chores"])
+  await vi.waitFor(() => expect(away.heard).toEqual(["mail", "*", "chores", "chores"]))
+})
+
+test("a page that goes away tells what it has kept back, and at once what it commits until it is frozen", async () => {
+  const name = freshName()
+  stopTime()
+  const [page, messages] = [pageEvents(), said(name)]
+  const channels = openChannels()
+  const { channel: speaker } = channel(name)
+  for (const topic of ["mail", "mail", "chores"]) speaker.tell([topic])
+  page("pagehide", true)
+  for (const _ of [1, 2]) speaker.tell(["rmail"])
+  expect(channels.size).toBe(0)
+  page("pageshow", true)
+  speaker.tell(["mail"])
+  expect(channels.size).toBe(1)
+  const all = [{ ask: ["mail"] }, { ask: ["chores"] }, ["mail"], ["rmail"], ["rmail"], { ask: ["mail"] }]
+  await vi.waitFor(() => expect(messages).toEqual(all))
+})
+
+test("who begins to listen as the page goes away says so when it comes back", async () => {
+  const name = freshName()
+  stopTime()
+  const [page, messages, channels] = [pageEvents(), said(name), openChannels()]
+  const { channel: late } = channel(name)
+  late.tell(["mail"])
+  page("pagehide", true)
+  late.listen()
+  expect(channels.size).toBe(0)
+  page("pageshow", true)
+  await vi.waitFor(() => expect(messages).toEqual([{ ask: ["mail"] }, "listening"]))
+})
+
+test("a channel that ends while its page is away stays closed, and begins anew", async () => {
+  const name = freshName()
+  stopTime()
+  const [page, channels] = [pageEvents(), openChannels()]
+  const { channel: ended, heard } = channel(name)
+  ended.listen()
+  page("pagehide", true)
+  ended.close()
+  page("pageshow", true)
+  expect([channels.size, heard]).toEqual([0, []])
+  ended.listen()
+  expect(channels.size).toBe(1)
 })
 
 test("who only speaks does not pass for a listener", async () => {
