@@ -23,8 +23,8 @@ export function engines() {
  * Starts a browser on the folder `profile`, or on one of its own, if need be `onDisk`, that is removed when it closes:
  * `{ open(url) → tab, close(), kill() }`, and a tab `{ evaluate(functionOrExpression, ...arguments), close() }`.
  * `durable` is for what has to be in files; with an engine that is `durableApart` there is one tab at a time then, and
- * it has no `evaluate`: its page reports. In Chromium, `freezable` is for tabs with `freeze` and `thaw`, and `whole` is the
- * browser that people have, not the shell of it.
+ * it has no `evaluate`: its page reports. In Chromium, `freezable` is for tabs with `freeze` and `thaw`, `whole` is the
+ * browser that people have, not the shell of it, and `bfcache` one that keeps pages in the back/forward cache.
  */
 async function launch(name, programs, { profile, onDisk = false, durable = false, ...only } = {}) {
   const folder = profile ?? temporaryFolder({ onDisk })
