@@ -19,6 +19,8 @@ export class IndexedDbDriver implements KeyedDriver {
   readonly #options: IDBTransactionOptions
   readonly #channel: WakeChannel
   readonly #live = new Set<RowTransaction>()
+  /** What is told when a caller's transaction has completed. */
+  readonly #topics = new WeakMap<IDBTransaction, Set<string>>()
   /** Whether a store is open. */
   #used = false
 
@@ -70,7 +72,10 @@ export class IndexedDbDriver implements KeyedDriver {
   }
 
   join(given: unknown): JoinedTransaction {
-    const transaction = new CallersTransaction(storeOf(given, this.database.name), (topics) => {
+    const store = storeOf(given, this.database.name)
+    const gathered = this.#topics.get(store.transaction) ?? new Set()
+    this.#topics.set(store.transaction, gathered)
+    const transaction = new CallersTransaction(store, gathered, (topics) => {
       if (topics.length > 0) {
         topics.forEach(this.onWake)
         this.wake(topics)

@@ -229,31 +229,33 @@ export class OwnTransaction extends RowTransaction {
 const turns = new WeakMap<IDBTransaction, Promise<void>>()
 
 /**
- * Inside the caller's own transaction, which is the caller's to commit or abort. `ended` is told whom to wake: nobody
- * if it was aborted.
+ * Inside the caller's own transaction, which is the caller's to commit or abort. `topics` are those of all that this adapter
+ * does there; `ended` is told whom to wake: the first is told all of them, and nobody any if it was aborted.
  */
 export class CallersTransaction extends RowTransaction implements JoinedTransaction {
   #leave: (() => void) | null = null
-  #topics: string[] = []
+  readonly #topics: Set<string>
 
-  constructor(store: IDBObjectStore, ended: (topics: string[]) => void) {
+  constructor(store: IDBObjectStore, topics: Set<string>, ended: (topics: string[]) => void) {
     super(store)
+    this.#topics = topics
     const { transaction } = store
-    const end = (how: string, topics: string[]): void => {
+    const end = (how: string, told: string[]): void => {
+      topics.clear()
       this.fail(storageError(`the caller's transaction ${how}`, transaction.error))
       this.#leave?.()
-      ended(topics)
+      ended(told)
     }
     // An app may keep its transaction from ending at an error. It cannot keep half an operation.
     transaction.addEventListener("error", ({ target }) => {
       if ((target as IDBRequest).source === store) abortQuietly(transaction)
     })
     transaction.addEventListener("abort", () => end("was aborted", []))
-    transaction.addEventListener("complete", () => end("has ended", this.#topics))
+    transaction.addEventListener("complete", () => end("has ended", [...topics]))
   }
 
   wakeAfter(topics: string[]): void {
-    this.#topics = topics
+    for (const topic of topics) this.#topics.add(topic)
   }
 
   override async read(reads: Read[]): Promise<unknown[]> {
