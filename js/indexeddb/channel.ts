@@ -32,7 +32,7 @@ const LISTENING = "listening"
 // Of the words that src/wasm/keyed.rs has for topics: how they begin, and one for all of them.
 const READY = /^r/
 const QUEUE = "q"
-const EVERYTHING = "*"
+export const EVERYTHING = "*"
 
 /** A page leaves, perhaps for the back/forward cache, and comes, perhaps from there. */
 const PAGE_EVENTS = ["pagehide", "pageshow"] as const

@@ -4,7 +4,7 @@ import { notCopied } from "../codec.js"
 import { AlkstoreError } from "../errors.js"
 import type { JoinedTransaction, KeyedDriver, KeyedTransaction } from "../keyed.js"
 import type { Durability } from "../types.js"
-import { WakeChannel } from "./channel.js"
+import { EVERYTHING, WakeChannel } from "./channel.js"
 import type { Database } from "./database.js"
 import { nameOf, storageError } from "./errors.js"
 import { storeOf } from "./join.js"
@@ -28,6 +28,8 @@ export class IndexedDbDriver implements KeyedDriver {
     this.database = database
     this.#options = { durability }
     this.#channel = new WakeChannel(database.name, (topic) => this.onWake(topic))
+    // The app's own connection, which the browser closes when the site's data are cleared: who waits is to hear so.
+    database.current?.addEventListener("close", () => this.onWake(EVERYTHING))
   }
 
   async connect(): Promise<void> {

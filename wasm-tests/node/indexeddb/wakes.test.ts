@@ -1,11 +1,13 @@
 // Wakes between adapters, over BroadcastChannel or without.
 
 import { spawnSync } from "node:child_process"
+import { forceCloseDatabase } from "fake-indexeddb"
 import { expect, onTestFinished, test, vi } from "vitest"
-import { open } from "alkstore-wasm"
-import { indexedDb } from "alkstore-wasm/indexeddb"
+import { type AlkstoreError, open } from "alkstore-wasm"
+import { indexedDb, upgrade } from "alkstore-wasm/indexeddb"
+import { ManualClock } from "alkstore-wasm/testing"
 import { WakeChannel } from "../../../js/indexeddb/channel.js"
-import { freshName } from "../../shared/databases.js"
+import { connect, freshName } from "../../shared/databases.js"
 import { follow } from "../../shared/support.js"
 import { start } from "./support.js"
 
@@ -343,6 +345,16 @@ test("whoever waits on a store that is closed hears so, and listens to nothing",
   const other = channel(name).channel
   other.tell(["mail"])
   await vi.waitFor(() => expect(messages).toEqual([{ ask: ["mail"] }]))
+})
+
+test("who waits on the app's own connection hears at once that the browser has closed it", async () => {
+  const db = await connect(freshName(), 1, upgrade)
+  const store = await open({ storage: indexedDb({ database: db }), clock: new ManualClock() })
+  const waiting = store.queue("mail").wait().catch(({ code, message }: AlkstoreError) => [code, message])
+  await store.queue("mail").stats()
+  forceCloseDatabase(db as never)
+  expect(await waiting).toEqual(["Storage", expect.stringMatching(/^the connection to "test-.*" is closed/)])
+  await store.close()
 })
 
 test("what a closed store still has under way wakes who waits in the one that is opened next", async () => {
