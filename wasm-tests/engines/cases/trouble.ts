@@ -104,8 +104,9 @@ test("a transaction that is aborted in mid-flight: no operation in it has happen
   await Promise.resolve()
   await Promise.resolve()
   const shared = [1, 2, 3].map((n) => queue.enqueue(n))
-  await leader
+  // The first one has written: it did not wait for its first read.
   afterNextWrite((transaction) => transaction.abort())
+  await leader
   for (const outcome of await Promise.allSettled(shared)) {
     expect(outcome).toMatchObject({ status: "rejected", reason: { code: "Storage" } })
   }
