@@ -18,9 +18,9 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use alkstore::core::queue::enqueue::{Enqueue, EnqueueOptions};
 use alkstore::core::queue::{QUEUE_STAMPS, QueueOptions};
-use alkstore::core::{Duration, Entropy, Error, JobId, Name, Script, Step, Timestamp, View};
+use alkstore::core::{Duration, Entropy, Error, JobId, Name, Scope, Script, Step, Timestamp, View};
 use alkstore::runtime::{
-    Engine, Keyed, KeyedStore, KeyedTransaction, ManualClock, MemoryStore, Queue, StopToken, Store,
+    Engine, Keyed, KeyedStore, KeyedTransaction, ManualClock, MemoryStore, Queue, Read, StopToken, Store,
 };
 
 use support::{Executor, START, Table, Task, ms, now, plain, secs, turn};
@@ -459,25 +459,25 @@ fn what_is_enqueued_does_not_wait_for_the_first_read_as_long_as_nobody_else_enqu
         let last = enqueue_first(&first).await;
         assert_eq!(table.early(), 0);
         let (rounds, commits) = (table.rounds(), table.commits());
-        let together: Vec<_> = (1..51).map(|payload| spawn_enqueue(&executor, &first, payload)).collect();
+        let together: Vec<_> = (1..33).map(|payload| spawn_enqueue(&executor, &first, payload)).collect();
         let mut ids = Vec::new();
         for enqueue in &together {
             ids.push(enqueue.outcome().await.unwrap());
         }
-        assert_eq!(ids, (last + 1..=last + 50).collect::<Vec<_>>());
-        assert_eq!((table.early(), table.rounds() - rounds, table.commits() - commits), (50, 2, 2));
+        assert_eq!(ids, (last + 1..=last + 32).collect::<Vec<_>>());
+        assert_eq!((table.early(), table.rounds() - rounds, table.commits() - commits), (32, 2, 2));
 
         // Another has: what went ahead comes to nothing, and goes once more, behind.
-        let others = second.enqueue(51, &plain()).await.unwrap();
+        let others = second.enqueue(33, &plain()).await.unwrap();
         let commits = table.commits();
-        let id = first.enqueue(52, &plain()).await.unwrap();
+        let id = first.enqueue(34, &plain()).await.unwrap();
         assert!(id > others, "{id} after {others}");
-        assert_eq!((table.early(), table.commits() - commits), (51, 1));
-        first.enqueue(53, &plain()).await.unwrap();
-        assert_eq!(table.early(), 51, "not until it is known again that nobody else does");
-        first.enqueue(54, &plain()).await.unwrap();
-        assert_eq!(table.early(), 52);
-        assert_eq!(payloads(&second).await, (0..=54).collect::<Vec<_>>());
+        assert_eq!((table.early(), table.commits() - commits), (33, 1));
+        first.enqueue(35, &plain()).await.unwrap();
+        assert_eq!(table.early(), 33, "not until it is known again that nobody else does");
+        first.enqueue(36, &plain()).await.unwrap();
+        assert_eq!(table.early(), 34);
+        assert_eq!(payloads(&second).await, (0..=36).collect::<Vec<_>>());
     });
 }
 
@@ -516,6 +516,72 @@ fn a_job_whose_transaction_waited_for_others_is_no_older_than_that() {
             assert_eq!(table.early(), 1);
         });
     }
+}
+
+#[test]
+fn ids_that_were_given_while_an_enqueue_was_in_line_are_not_given_again() {
+    for is_kept in [true, false] {
+        let (table, executor, store, queue) = slow(1);
+        executor.run_until(async {
+            let last = enqueue_first(&queue).await;
+            let theirs = table.begin().await.unwrap();
+            theirs.read(&[Read::Header]).await.unwrap();
+            let [mut one, mut other] = [1, 1]
+                .map(|payload| Enqueue::new(queue.name().clone(), QUEUE_STAMPS.into(), plain(), payload).unwrap());
+            let waiting = spawn_enqueue(&executor, &queue, 2);
+            store.store().transact_in(&theirs, store.host(), &mut [&mut one, &mut other]).await.unwrap();
+            if is_kept {
+                theirs.commit().await.unwrap()
+            } else {
+                drop(theirs)
+            }
+            let ids = [one.id, other.id, waiting.outcome().await.unwrap(), queue.enqueue(3, &plain()).await.unwrap()];
+            assert!(ids.is_sorted_by(|a, b| a < b) && ids[0] > last, "{ids:?}");
+            assert_eq!(payloads(&queue).await, if is_kept { vec![0, 1, 1, 2, 3] } else { vec![0, 2, 3] });
+        });
+    }
+}
+
+#[test]
+fn stores_that_share_a_context_enqueue_at_once() {
+    let (table, clock, executor) =
+        (Table::slow(9), ManualClock::new(Timestamp::from_millis(START)), Executor::default());
+    let rows = Rc::new(KeyedStore::new(table.clone()));
+    let queues = [1, 2].map(|seed| {
+        let store = Engine::new(Rc::clone(&rows), clock.clone(), Some(seed));
+        store.queue("q", QueueOptions::default()).unwrap()
+    });
+    executor.run_until(async {
+        for payload in 0..100 {
+            let both = queues.each_ref().map(|queue| {
+                let queue = queue.clone();
+                executor.spawn(async move { queue.enqueue(payload, &plain()).await })
+            });
+            let [one, other] = both;
+            assert!(one.outcome().await.unwrap() < other.outcome().await.unwrap());
+        }
+        assert_eq!(queues[0].stats().await.unwrap().ready, 200);
+    });
+}
+
+#[test]
+fn a_script_that_has_no_first_question_and_asks_all_the_same_is_answered() {
+    #[derive(Default)]
+    struct AsksLate(Option<usize>);
+    impl Script<u64> for AsksLate {
+        fn step(&mut self, view: &mut View<u64>) -> Step {
+            if view.jobs.is_empty() {
+                return Step::Ask(Scope::Head { queue: Name::local("queue", "q").unwrap(), n: 5 });
+            }
+            self.0 = Some(view.jobs.len());
+            Step::Done
+        }
+    }
+    let (_, executor, store, queue) = slow(1);
+    executor.run_until(async {
+        enqueue_first(&queue).await;
+        assert_eq!(store.run(AsksLate::default()).await.unwrap().0, Some(1));
+    });
 }
 
 #[test]

@@ -181,6 +181,8 @@ export class OwnTransaction extends RowTransaction {
     transaction.onerror = (event) => {
       event.stopPropagation()
       event.preventDefault()
+      // Each request of one that is aborted fails once more.
+      if (this.failure !== null) return
       this.fail(storageError("the transaction failed", transaction.error ?? (event.target as IDBRequest).error))
       this.abort()
     }

@@ -115,6 +115,7 @@ impl<P: Clone + 'static> Keyed for Table<P> {
         Ok(Transaction {
             table: self.clone(),
             rows: RefCell::default(),
+            is_asked: Cell::default(),
             is_answered: Cell::default(),
             early: RefCell::default(),
             is_spoiled: Cell::default(),
@@ -133,9 +134,10 @@ pub struct Transaction<P> {
     table: Table<P>,
     /// `None` until the first read: others may be under way.
     rows: RefCell<Option<Rows<P>>>,
-    /// Whether that was answered.
+    /// Whether that was asked, and answered.
+    is_asked: Cell<bool>,
     is_answered: Cell<bool>,
-    /// What was written while others were under way.
+    /// What was written before that.
     early: RefCell<Vec<Write<P>>>,
     /// Whether a job was among that which is there: this must not be committed.
     is_spoiled: Cell<bool>,
@@ -150,14 +152,7 @@ impl<P: Clone> Transaction<P> {
                 turn().await;
             }
             self.table.inner.busy.set(true);
-            let mut rows = self.table.inner.rows.borrow().clone();
-            for write in self.early.take() {
-                self.is_spoiled.set(matches!(&write, Write::Insert(job, ..) if rows.jobs.contains_key(&job.id)));
-                if self.is_spoiled.get() {
-                    break;
-                }
-                let _ = rows.write(write);
-            }
+            let rows = self.table.inner.rows.borrow().clone();
             self.rows.replace(Some(rows));
         }
         for _ in 0..self.table.inner.turns.get() {
@@ -166,10 +161,23 @@ impl<P: Clone> Transaction<P> {
     }
 }
 
+impl<P: Clone> Transaction<P> {
+    fn put(&self, write: Write<P>) {
+        let mut rows = self.rows.borrow_mut();
+        let rows = rows.as_mut().unwrap();
+        let is_there = matches!(&write, Write::Insert(job, ..) if rows.jobs.contains_key(&job.id));
+        self.is_spoiled.set(self.is_spoiled.get() || is_there);
+        if !self.is_spoiled.get() {
+            let _ = rows.write(write);
+        }
+    }
+}
+
 impl<P: Clone> KeyedTransaction for Transaction<P> {
     type Payload = P;
 
     async fn read(&self, reads: &[Read]) -> Result<Vec<Answer<P>>, Error> {
+        self.is_asked.set(true);
         self.under_way().await;
         self.is_answered.set(true);
         self.table.inner.rounds.set(self.table.inner.rounds.get() + 1);
@@ -183,10 +191,13 @@ impl<P: Clone> KeyedTransaction for Transaction<P> {
                 self.known.borrow_mut().extend(jobs.iter().map(|row| row.job.id));
             }
         }
+        drop(rows);
+        self.early.take().into_iter().for_each(|write| self.put(write));
         Ok(answers)
     }
 
     fn write(&self, write: Write<P>) {
+        assert!(self.is_asked.get(), "what is there already would fail the read that tells of it");
         match &write {
             Write::Insert(job, ..) => {
                 let early = &self.table.inner.early;
@@ -197,9 +208,10 @@ impl<P: Clone> KeyedTransaction for Transaction<P> {
             Write::Header(_) => self.table.inner.headers.set(self.table.inner.headers.get() + 1),
             _ => {}
         }
-        match &mut *self.rows.borrow_mut() {
-            Some(rows) => drop(rows.write(write)),
-            None => self.early.borrow_mut().push(write),
+        if self.is_answered.get() {
+            self.put(write);
+        } else {
+            self.early.borrow_mut().push(write);
         }
     }
 

@@ -34,7 +34,8 @@ pub trait Keyed: 'static {
     async fn begin(&self) -> Result<Self::Transaction, Error>;
 
     /// Whether its transactions take writes while their first read is under way, and others perhaps still before them. What
-    /// is enqueued then goes out together with that read. By default not.
+    /// is enqueued then goes out together with that read. A row that is inserted so may be there already: the read is answered all
+    /// the same, and tells whether the transaction is to be dropped. By default not.
     fn takes_early_writes(&self) -> bool {
         false
     }
@@ -75,6 +76,9 @@ pub trait KeyedTransaction {
 /// How many ids a context takes at a time.
 const ID_BLOCK: u64 = 32;
 
+/// How many scripts may go ahead of the header. Of more it saves nothing that counts, and costs much if they have to go once more.
+const AHEAD_MAX: usize = 32;
+
 /// How many jobs move in one transaction after the clock was set back: a second's work, so that others get their turn, and
 /// a page that is closed meanwhile has not moved all of them in vain.
 const MOVES_MAX: usize = 4_096;
@@ -98,7 +102,7 @@ struct Ids {
     floor: Cell<JobId>,
     /// The header that this context has committed last.
     header: Cell<Header>,
-    /// Whether the last transaction has found it.
+    /// Whether the last transaction has found it, and had not to wait for others.
     is_unchanged: Cell<bool>,
 }
 
@@ -152,7 +156,7 @@ impl<K: Keyed> Store for KeyedStore<K> {
         let limits = (ID_BLOCK, self.moves_max);
         let mut questions = openings(scripts);
         let mut is_moving = false;
-        let is_blind = questions.iter().all(Option::is_none);
+        let is_blind = questions.len() <= AHEAD_MAX && questions.iter().all(Option::is_none);
         let mut goes_ahead = is_blind && self.ids.is_unchanged.get() && self.rows.takes_early_writes();
         loop {
             // What they ask for would be read in vain until all has moved.

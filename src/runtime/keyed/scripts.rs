@@ -34,9 +34,9 @@ const AGE_MAX: Duration = Duration::from_millis(100);
 /// block is taken.
 ///
 /// Scripts that ask for nothing may go `ahead`: they run while the header is being read, as if it were still the one that this
-/// context has committed last, and what they write goes out with the first read. If it is, nobody has inserted a job since,
-/// and theirs are the newest. `None` if it is another one, or if their instant does not hold any more, because the
-/// transaction has waited for others or the clock was set back: nothing of it may be committed then.
+/// context has committed last, and what they write goes out with the first read. If it is, and nobody here has been given an
+/// id meanwhile, their ids are the next ones. `None` if not, or if their instant does not hold any more because the transaction
+/// has waited for others or the clock was set back: nothing of it may be committed then.
 pub(super) async fn run<T: KeyedTransaction>(
     transaction: &T,
     ids: &Ids,
@@ -66,6 +66,7 @@ pub(super) async fn run<T: KeyedTransaction>(
     let is_alone = reads.len() == 1;
     let mut reading = read(transaction, reads);
     let (mut answered, mut is_done) = (Poll::Pending, false);
+    let expected = (ids.header.get(), ids.floor.get());
     if goes_ahead {
         answered = poll_fn(|context| Poll::Ready(reading.as_mut().poll(context))).await;
         is_done = running.ahead(ids.floor.get(), scripts);
@@ -84,11 +85,13 @@ pub(super) async fn run<T: KeyedTransaction>(
     let now = clock.now()?;
     let stored = answers.header();
     let is_unchanged = stored == ids.header.get();
-    ids.is_unchanged.set(is_unchanged);
+    let is_recent = now >= began && now <= began.plus(AGE_MAX);
+    ids.is_unchanged.set(is_unchanged && is_recent);
     running.now = now;
     if goes_ahead {
-        let is_recent = now >= began && now <= began.plus(AGE_MAX);
-        if !is_done || !is_unchanged || !is_recent || running.must_move() {
+        // Another store on these rows, or a transaction of the caller's, may have been in line before it.
+        let is_expected = (stored, ids.floor.get()) == expected;
+        if !is_done || !is_expected || !is_recent || running.must_move() {
             return Ok(None);
         }
         let first_id = ids.floor.replace(running.header.meta.next_id);
