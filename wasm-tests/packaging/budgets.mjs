@@ -7,15 +7,15 @@ import { gzipSync } from "node:zlib"
 
 /** The modules of pkg/dist that a page imports, files that it fetches, and what they may weigh together. */
 export const BUDGETS = {
-  "the default entry": { modules: ["index.mjs"], gzipMax: 76_750 },
-  "the engine": { files: ["engine.wasm"], gzipMax: 73_500 },
-  "/slim without the engine": { modules: ["slim.mjs"], gzipMax: 12_900 },
-  "/indexeddb beside another entry": { modules: ["indexeddb.mjs"], besides: ["index.mjs"], gzipMax: 6_000 },
-  "all that a page with IndexedDB loads": { modules: ["index.mjs", "indexeddb.mjs"], gzipMax: 82_650 },
+  "the default entry": { modules: ["index.mjs"], gzipMax: 77_700 },
+  "the engine": { files: ["engine.wasm"], gzipMax: 74_600 },
+  "/slim without the engine": { modules: ["slim.mjs"], gzipMax: 12_950 },
+  "/indexeddb beside another entry": { modules: ["indexeddb.mjs"], besides: ["index.mjs"], gzipMax: 6_200 },
+  "all that a page with IndexedDB loads": { modules: ["index.mjs", "indexeddb.mjs"], gzipMax: 83_850 },
   "all that one with /slim and IndexedDB loads": {
     modules: ["slim.mjs", "indexeddb.mjs"],
     files: ["engine.wasm"],
-    gzipMax: 92_250
+    gzipMax: 93_700
   }
 }
 
