@@ -19,7 +19,9 @@ export interface IndexedDbOptions {
  * shares its jobs, locks and schedules. Stores opened on one adapter share a connection.
  *
  * A database of its own is opened by `open()`, again when the browser has closed it, and closed with the last store; it
- * never stands in the way of an upgrade or a deletion. The app's stays the app's to open and close.
+ * never stands in the way of an upgrade or a deletion. Of the app's database too the name may be given, once `upgrade` has
+ * made room in it: for Dexie, which opens and closes its connection by itself. A connection that is given stays the app's to
+ * open and close, and once it is closed all calls are `Storage`.
  *
  * Throws `InvalidArgument`. What opening it comes to is told by `open()`.
  */

@@ -27,11 +27,11 @@ function databaseOf(given: unknown): OwnDatabase | GuestDatabase {
     if (given.trim() === "") throw invalid("name", given, "a name that is not blank")
     return new OwnDatabase(given)
   }
-  const isOptions = typeof given === "object" && given !== null && !isDatabase(given)
-  const { database } = isOptions ? options("name", given, DATABASE_KINDS) : {}
-  if (database === undefined && isOptions && "database" in given) throw invalid("database", given.database, "one that is open")
-  if (database === undefined) throw invalid("name", given, "a database's name, or { database } with an open one")
-  return new GuestDatabase(database as IDBDatabase)
+  const unlike = (): AlkstoreError => invalid("name", given, "a database's name, or { database } with an open one")
+  if (typeof given !== "object" || given === null || isDatabase(given)) throw unlike()
+  const { database } = options("name", given, DATABASE_KINDS)
+  if (database !== undefined) return new GuestDatabase(database as IDBDatabase)
+  throw "database" in given ? invalid("database", given.database, "one that is open") : unlike()
 }
 
 // By its brand: a Proxy around one would answer with Proxies.
