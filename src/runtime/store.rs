@@ -16,8 +16,8 @@ pub trait Store: 'static {
     type Payload: Clone + 'static;
 
     /// Runs the scripts one after another inside one storage transaction and resolves after its
-    /// commit. The clock is read inside, once, before anything else, so waiting cannot age `now`; a
-    /// clock that was set back ([`Meta::observe`](crate::core::clock::Meta::observe)) first moves
+    /// commit. The clock is read inside, once, before anything else, so waiting for others cannot age
+    /// `now` (by more than 100 ms); a clock that was set back ([`Meta::observe`](crate::core::clock::Meta::observe)) first moves
     /// every deadline in the storage back.
     ///
     /// # Errors
