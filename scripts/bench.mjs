@@ -6,22 +6,20 @@ import { build } from "./build.mjs"
 import { Failure, must, run, script, step } from "./lib/run.mjs"
 import { cached } from "./lib/stamp.mjs"
 
-/** Each is a program of its own, in this order. */
+/** Each is a program of its own, in this order, and may need a browser. */
 const benches = {
   native: ["cargo", ["bench", "--locked", "--bench", "engine", "--"]],
   peers: ["cargo", ["run", "--locked", "--release", "--manifest-path", "benches/peers/Cargo.toml", "--"]],
   node: ["node", ["benches/node.mjs"]],
   "cold-start": ["node", ["benches/cold-start.mjs"]],
-  "indexeddb-open": ["node", ["benches/indexeddb-open.mjs"]],
-  indexeddb: ["node", ["benches/indexeddb.mjs"]],
-  "page-start": ["node", ["benches/page-start.mjs"]],
-  latency: ["node", ["benches/latency.mjs"]],
-  "tab-memory": ["node", ["benches/tab-memory.mjs"]],
+  "indexeddb-open": ["node", ["benches/indexeddb-open.mjs"], "chromium"],
+  indexeddb: ["node", ["benches/indexeddb.mjs"], "chromium"],
+  "page-start": ["node", ["benches/page-start.mjs"], "chromium"],
+  latency: ["node", ["benches/latency.mjs"], "chromium"],
+  "tab-memory": ["node", ["benches/tab-memory.mjs"], "chromium"],
   bytes: ["node", ["benches/bytes.mjs"]],
   schedulers: ["node", ["benches/schedulers.mjs"]]
 }
-
-const inBrowser = ["indexeddb-open", "indexeddb", "page-start", "latency", "tab-memory"]
 
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith("--"))
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith("--"))
@@ -32,9 +30,9 @@ await script(async () => {
   const chosen = named.length > 0 ? named : Object.keys(benches)
   await build()
   await setupPeers()
-  if (chosen.some((name) => inBrowser.includes(name))) {
-    const { missing } = await browser("chromium")
-    if (missing !== undefined) throw new Failure(`no Chromium: ${missing}`)
+  for (const needed of new Set(chosen.flatMap((name) => benches[name][2] ?? []))) {
+    const { title, missing } = await browser(needed)
+    if (missing !== undefined) throw new Failure(`no ${title}: ${missing}`)
   }
   const missed = []
   for (const name of chosen) {

@@ -53,11 +53,6 @@ test("the tests pin what they depend on, and the engine leaves a choice to those
   assert.deepEqual(engine.dependencies.filter((each) => !isAsMeant(each)).map(({ name, req }) => `${name} ${req}`), [])
 })
 
-test("the glue is made by the version of wasm-bindgen that the engine is built with", () => {
-  const version = (lock, name) => read(lock).split("[[package]]").find((entry) => entry.includes(`name = "${name}"`)).match(/version = "(.*)"/)[1]
-  assert.equal(version("tools/wb/Cargo.lock", "wasm-bindgen-cli-support"), version("Cargo.lock", "wasm-bindgen"))
-})
-
 test("without its feature for JavaScript the crate has no dependencies, on wasm32 neither", () => {
   const tree = ["tree", "--locked", "--offline", "--no-default-features", "--edges", "normal", "--prefix", "none"]
   const named = execFileSync("cargo", [...tree, "--target", WASM_TARGET, "--package", "alkstore-wasm"], { cwd: root, encoding: "utf8" })

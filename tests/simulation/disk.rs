@@ -51,7 +51,7 @@ enum State {
 
 impl Entry {
     fn write(&mut self, rows: &mut Rows<u64>, undo: &mut Vec<Before<u64>>, write: Write<u64>) {
-        self.is_spoiled |= matches!(&write, Write::Insert(job, ..) if rows.jobs.contains_key(&job.id));
+        self.is_spoiled |= rows.has(&write);
         if !self.is_spoiled {
             undo.push(rows.write(write));
         }

@@ -109,6 +109,11 @@ impl<P: Clone> Rows<P> {
         if let Key::Schedule(name) = key { self.schedules.get(name).cloned() } else { None }
     }
 
+    /// Whether a write inserts a job that is there.
+    pub fn has(&self, write: &Write<P>) -> bool {
+        matches!(write, Write::Insert(job, ..) if self.jobs.contains_key(&job.id))
+    }
+
     pub fn write(&mut self, write: Write<P>) -> Before<P> {
         match write {
             Write::Header(header) => Before::Header(self.header.replace(header)),

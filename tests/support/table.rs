@@ -159,14 +159,11 @@ impl<P: Clone> Transaction<P> {
             turn().await;
         }
     }
-}
 
-impl<P: Clone> Transaction<P> {
     fn put(&self, write: Write<P>) {
         let mut rows = self.rows.borrow_mut();
         let rows = rows.as_mut().unwrap();
-        let is_there = matches!(&write, Write::Insert(job, ..) if rows.jobs.contains_key(&job.id));
-        self.is_spoiled.set(self.is_spoiled.get() || is_there);
+        self.is_spoiled.set(self.is_spoiled.get() || rows.has(&write));
         if !self.is_spoiled.get() {
             let _ = rows.write(write);
         }

@@ -220,7 +220,7 @@ async function beginWait() {
  * from them; without what the test's driver does.
  */
 async function running(ofDriver) {
-  while (watched().underWay > 0) await turn()
+  while (transactionsUnderWay() > 0) await turn()
   const { timers, transactions } = watched()
   return { timers: timers.filter((ms) => ms !== ofDriver), transactions }
 }

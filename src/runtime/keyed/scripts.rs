@@ -50,14 +50,9 @@ pub(super) async fn run<T: KeyedTransaction>(
     let horizon = began.plus(HORIZON);
     let mut reads = vec![Read::Header];
     let foreseen = Foreseen::ask(questions.iter().flatten(), &mut reads);
-    let mut running = Scripts {
-        transaction,
-        view: View::default(),
-        header: ids.header.get(),
-        now: began,
-        foreseen,
-        has_written: false,
-    };
+    let expected = (ids.header.get(), ids.floor.get());
+    let mut running =
+        Scripts { transaction, view: View::default(), header: expected.0, now: began, foreseen, has_written: false };
     let first = questions.first().and_then(Option::as_ref).filter(|scope| !is_by_id(scope));
     if let Some(scope) = first {
         opening_reads(scope, horizon, &mut reads);
@@ -66,10 +61,9 @@ pub(super) async fn run<T: KeyedTransaction>(
     let is_alone = reads.len() == 1;
     let mut reading = read(transaction, reads);
     let (mut answered, mut is_done) = (Poll::Pending, false);
-    let expected = (ids.header.get(), ids.floor.get());
     if goes_ahead {
         answered = poll_fn(|context| Poll::Ready(reading.as_mut().poll(context))).await;
-        is_done = running.ahead(ids.floor.get(), scripts);
+        is_done = running.ahead(expected.1, scripts);
     }
     let first_answers = if let Poll::Ready(answers) = answered { answers } else { reading.await };
     let mut answers = match first_answers {

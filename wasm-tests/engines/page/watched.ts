@@ -5,7 +5,6 @@ const { setTimeout: start, clearTimeout: clear } = globalThis
 /** Timers that are running: what they were to take, by their ids. */
 const timers = new Map<number, number>()
 let transactions = 0
-let underWay = 0
 
 globalThis.setTimeout = ((call: () => void, ms = 0) => {
   const id = start(() => {
@@ -26,19 +25,7 @@ globalThis.setInterval = (() => {
 const { transaction } = IDBDatabase.prototype
 IDBDatabase.prototype.transaction = function (...given) {
   transactions += 1
-  underWay += 1
-  const begun = transaction.apply(this, given)
-  for (const end of ["complete", "abort"]) begun.addEventListener(end, () => (underWay -= 1))
-  return begun
+  return transaction.apply(this, given)
 }
 
-Object.assign(globalThis, {
-  watched: () => ({ timers: [...timers.values()], transactions, underWay }),
-  /** A turn of the event loop, by no timer. */
-  turn: () =>
-    new Promise((resolve) => {
-      const { port1, port2 } = new MessageChannel()
-      port1.onmessage = resolve
-      port2.postMessage(null)
-    })
-})
+Object.assign(globalThis, { watched: () => ({ timers: [...timers.values()], transactions }) })

@@ -2,3 +2,7 @@
 
 import "../page/watched.js"
 import "../page/globals.js"
+import { macrotask as turn } from "../../../js/turn.js"
+import { transactionsUnderWay } from "../../soak/database-watch.js"
+
+Object.assign(globalThis, { turn, transactionsUnderWay })
